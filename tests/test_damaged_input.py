@@ -32,7 +32,7 @@ from octavo.api.errors import BadResponse
 from octavo.api.operation import SPECS, ListPage, Operation, SpaceRef
 from octavo.api.reading import TOO_DEEP
 from octavo.api.safety import safe_json
-from octavo.cli.api import Files, values_of
+from octavo.cli.api import ArgumentFiles, parse_values
 from octavo.cli.standard_streams import Failure
 from octavo.client import profiles
 from octavo.client.credentials import KeyFiles, StoreUnavailable
@@ -131,7 +131,9 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "specification": lambda text: result_or_error(lambda: openapi.read_specification(text), openapi.SpecificationError),
     "condition": lambda text: result_or_error(lambda: evaluate(text[:1000], {}), ConditionError),
     "JSON": lambda text: result_or_error(lambda: parse_json(text), ValueError),
-    "value of the command line": lambda text: result_or_error(lambda: values_of([f"a:={text}"], Files()), Failure),
+    "value of the command line": lambda text: result_or_error(
+        lambda: parse_values([f"a:={text}"], ArgumentFiles()), Failure
+    ),
     "error of a server": lambda text: message_in(text.encode(), {}),
     "answer of a server": lambda text: parsed_response(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
     "HTML": lambda text: result_or_error(

@@ -85,7 +85,7 @@ class FirstPicture:
     def save(self, rows: Sequence[str]) -> None:
         """Save the rows of the screen for the next start. They may have colors. On failure, delete the old picture."""
         try:
-            write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
+            write_private(self._path, "\n".join([json.dumps(self._expected_head()), *rows]))
         except OSError:
             self.delete()
 
@@ -98,13 +98,13 @@ class FirstPicture:
         """Return the rows of the saved picture. Empty if there is no picture for this terminal."""
         try:
             head_line, *rows = read_private(self._path).split("\n")
-            is_same = parse_json(head_line) == self._head() and len(rows) == os.get_terminal_size(2).lines
+            is_usable = parse_json(head_line) == self._expected_head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
         # Other programs may change the file. Only styles may reach the terminal.
-        return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
+        return rows if is_usable and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
-    def _head(self) -> dict[str, Any]:
+    def _expected_head(self) -> dict[str, Any]:
         """Return the values that the first line of the file must have: version, session, settings and terminal."""
         return {**self._criteria, "size": list(os.get_terminal_size(2))}
 

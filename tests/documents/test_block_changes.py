@@ -162,7 +162,7 @@ def test_note_is_placed_by_its_quote(key: str, quote: str, words: str, placed: s
     before, after = parse(BEFORE), parse(AFTER)
     place = BlockFinder(before, after, "time").find(key, quote)
     assert not isinstance(place, str)
-    assert (place.placed, place.side) == (placed, side)
+    assert (place.match_kind, place.side) == (placed, side)
     assert words in place.block.plain()
 
 
@@ -176,10 +176,10 @@ def test_note_is_placed_by_its_key() -> None:
     ):
         place = places.find(key_of(document, words), "")
         assert not isinstance(place, str)
-        assert (expected in place.block.plain(), place.placed, place.side) == (True, placed, side)
+        assert (expected in place.block.plain(), place.match_kind, place.side) == (True, placed, side)
     place = places.find(key_of(before, "two words here"), "", side="before")
     assert not isinstance(place, str)
-    assert (place.placed, place.side) == ("exact", "before")
+    assert (place.match_kind, place.side) == ("exact", "before")
 
 
 def test_note_for_an_older_revision_follows_its_block() -> None:
@@ -187,7 +187,7 @@ def test_note_for_an_older_revision_follows_its_block() -> None:
     places = BlockFinder(parse(BEFORE), parse(AFTER), "time")
     place = places.find(key_of(read, "along the road"), "along the road drops", read_version=read)
     assert not isinstance(place, str)
-    assert ("on the way" in place.block.plain(), place.placed) == (True, "likely")
+    assert ("on the way" in place.block.plain(), place.match_kind) == (True, "likely")
 
 
 @pytest.mark.parametrize(

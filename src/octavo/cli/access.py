@@ -74,8 +74,8 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     read_only = why_read_only(options)
     try:
         if options.use_demo:
-            demo: LazyClient = _demo_client(demo_folder(settings), read_only=read_only)
-            return demo
+            demo_client: LazyClient = _demo_client(demo_folder(settings), read_only=read_only)
+            return demo_client
         if options.pages_folder is not None:
             path = Path(os.path.expanduser(options.pages_folder))
             folder = platform_folder_of(settings, path)

@@ -66,7 +66,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 @dataclass
-class Files:
+class ArgumentFiles:
     """Reads the files in arguments such as `key=@FILE`. Only one argument may read standard input."""
 
     is_stdin_read: bool = False
@@ -88,7 +88,7 @@ class Files:
 
 
 @dataclass
-class Values:
+class RequestValues:
     """The values of a request from the command line: fields by name, and query parameters."""
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -96,9 +96,9 @@ class Values:
     """Name and value of each argument `KEY==TEXT`, in the order of the command line."""
 
 
-def values_of(arguments: Sequence[str], files: Files) -> Values:
+def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValues:
     """Parse arguments such as `key=TEXT` and `key:=JSON`. A key that occurs again gets a list. Raises Failure."""
-    values = Values()
+    values = RequestValues()
     for argument in arguments:
         match = _ARGUMENT.match(argument)
         if match is None:
@@ -134,7 +134,7 @@ def input_label(file_name: str) -> str:
     return "standard input" if file_name == "-" else safety.safe_line(file_name)
 
 
-def read_json(file_name: str, files: Files) -> tuple[Any, bytes]:
+def read_json(file_name: str, files: ArgumentFiles) -> tuple[Any, bytes]:
     """Return the JSON value in a file, and the bytes of the file. Raises Failure."""
     content = files.read(file_name)
     try:
@@ -153,7 +153,7 @@ def parse_json_to_send(content: bytes) -> Any:
         raise ValueError("it is not JSON") from None
 
 
-def _json_value(name: str, text: str, files: Files) -> Any:
+def _json_value(name: str, text: str, files: ArgumentFiles) -> Any:
     if text.startswith("@"):
         return read_json(text[1:], files)[0]
     try:
@@ -165,7 +165,7 @@ def _json_value(name: str, text: str, files: Files) -> Any:
         ) from None
 
 
-def _text_value(name: str, text: str, files: Files) -> str:
+def _text_value(name: str, text: str, files: ArgumentFiles) -> str:
     if not text.startswith("@"):
         return text
     if len(text) == 1:
@@ -203,7 +203,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
     """Return the request of the command line, and whether it lists items page by page. Raises Failure."""
-    files = Files()
+    files = ArgumentFiles()
     arguments = [
         *options.values,
         *map(convert_text_field, options.text_fields),
@@ -213,7 +213,7 @@ def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
         if not options.values:
             raise Failure(f"{options.name} needs a path, such as /v1/user.", USAGE)
         return _path_request(options.name.upper(), options.values[0], arguments[1:], options.input, files)
-    op = build_operation(options.name, values_of(arguments, files), options.input, files)
+    op = build_operation(options.name, parse_values(arguments, files), options.input, files)
     try:
         return raw_request(op), isinstance(op, Listing)
     except ApiError as error:
@@ -233,7 +233,7 @@ def spec_of(name: str) -> Spec:
     raise Failure(f"Unknown operation {name[:80]!r}.{hint}", USAGE)
 
 
-def build_operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
+def build_operation(name: str, values: RequestValues, body_file: str, files: ArgumentFiles) -> Operation[Any]:
     """Return the operation `name` with these field values. Raises Failure for a missing, unknown or wrong field."""
     spec, fields = spec_of(name), values.fields
     if values.query:
@@ -246,8 +246,8 @@ def build_operation(name: str, values: Values, body_file: str, files: Files) -> 
     if unknown_names := sorted(fields.keys() - parameters):
         hint = did_you_mean(unknown_names[0], parameters) or _parameters_hint(parameters)
         raise _not_run_failure(spec, f"no parameter {unknown_names[0]}.{hint}")
-    if wrong := null_error(spec, fields):
-        raise _not_run_failure(spec, wrong)
+    if null_message := null_error(spec, fields):
+        raise _not_run_failure(spec, null_message)
     lacks_body = bool(body_fields(spec)) and not body_fields(spec) & fields.keys()
     body_hint = f" {STDIN_HINT}" if lacks_body and _has_unread_stdin(body_file) else ""
     if spec.is_update and lacks_body:
@@ -274,7 +274,7 @@ def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
     )
 
 
-def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files) -> dict[str, Any]:
+def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: ArgumentFiles) -> dict[str, Any]:
     body_names = body_fields(spec)
     if not body_names:
         raise _not_run_failure(spec, "it has no body. Leave out --input.")
@@ -290,9 +290,9 @@ def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files)
 
 
 def _path_request(
-    method: str, path: str, arguments: list[str], body_file: str, files: Files
+    method: str, path: str, arguments: list[str], body_file: str, files: ArgumentFiles
 ) -> tuple[RawRequest, bool]:
-    values, content = values_of(arguments, files), None
+    values, content = parse_values(arguments, files), None
     if values.fields and (method in READS or body_file):
         key = next(iter(values.fields))
         cause = "--input" if body_file else f"{method}, which has no body"
@@ -310,14 +310,14 @@ def _path_request(
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
     """Return the percent-encoded path and query. Raises Failure if the path could leave the API or the server."""
     path, _, own_query = path.partition("?")
-    parts = path.removeprefix(VERSION).split("/")
+    segments = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):
         raise Failure(f"Could not use the path {path[:80]!r}: it must start with {VERSION}/.", USAGE)
-    if any(each in ("", ".", "..") for part in parts[1:] for each in re.split(r"[/\\]", unquote(part))):
+    if any(each in ("", ".", "..") for part in segments[1:] for each in re.split(r"[/\\]", unquote(part))):
         raise Failure(f"Could not use the path {path[:80]!r}: it must not have empty parts, “.” or “..”.", USAGE)
     try:
-        pairs = filter(None, [quote(own_query, safe=_SAFE_IN_QUERY), urlencode(query)])
-        return "?".join(filter(None, [quote(path, safe=_SAFE_IN_PATH), "&".join(pairs)]))
+        query_parts = filter(None, [quote(own_query, safe=_SAFE_IN_QUERY), urlencode(query)])
+        return "?".join(filter(None, [quote(path, safe=_SAFE_IN_PATH), "&".join(query_parts)]))
     except UnicodeEncodeError:
         raise Failure(f"Could not use the path {path[:80]!r}: it is not valid UTF-8.", USAGE) from None
 
@@ -381,13 +381,14 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
         access = resolve_access(settings, options)
     except (ApiError, ValueError) as error:
         raise Failure(str(error)) from error
-    sent = request.sent
-    headers = {**sent.headers, "authorization": "Bearer (your API key)"}
-    lines = [f"{sent.method} {access.origin}{sent.target}", *(f"{name}: {value}" for name, value in headers.items())]
+    outgoing = request.outgoing
+    headers = {**outgoing.headers, "authorization": "Bearer (your API key)"}
+    header_lines = (f"{name}: {value}" for name, value in headers.items())
+    lines = [f"{outgoing.method} {access.origin}{outgoing.target}", *header_lines]
     write_out("\n".join(lines) + "\n")
-    if isinstance(sent.content, bytes):
+    if isinstance(outgoing.content, bytes):
         write_out("\n")
-        write_out(_json(parse_json(sent.content), indent=2) + "\n")
+        write_out(_json(parse_json(outgoing.content), indent=2) + "\n")
     return 0
 
 

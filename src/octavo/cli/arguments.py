@@ -190,9 +190,9 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         examples=("octavo help", "octavo help keys", "octavo help settings --man | man -l -"),
     )
     topic.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="a topic from the list, or a command")
-    forms = topic.add_mutually_exclusive_group()
-    forms.add_argument("--list", action="store_true", help="list the topics, one a line")
-    forms.add_argument("--man", action="store_true", help="print the topic as a manual page")
+    format_group = topic.add_mutually_exclusive_group()
+    format_group.add_argument("--list", action="store_true", help="list the topics, one a line")
+    format_group.add_argument("--man", action="store_true", help="print the topic as a manual page")
     topic.set_defaults(module="help")
 
 
@@ -300,17 +300,17 @@ def add_command(
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():
-        default = ", ".join(each.name for each in fields if not each.is_extra)
-        extra = ", ".join(each.name for each in fields if each.is_extra)
-        named = f"fields of a {kind}" if kind else "fields"
-        parts.append(fill(f"{named}: {default}", 80, subsequent_indent="  "))
-        parts += [fill(f"more {named}: {extra}", 80, subsequent_indent="  ")] if extra else []
+        default_names = ", ".join(each.name for each in fields if not each.is_extra)
+        extra_names = ", ".join(each.name for each in fields if each.is_extra)
+        label = f"fields of a {kind}" if kind else "fields"
+        parts.append(fill(f"{label}: {default_names}", 80, subsequent_indent="  "))
+        parts += [fill(f"more {label}: {extra_names}", 80, subsequent_indent="  ")] if extra_names else []
     if command is not None and command.exit_codes:
         parts.append("\n".join(("exit codes:", *(f"  {code}  {text}" for code, text in command.exit_codes.items()))))
     epilog = "\n\n".join(parts) or None
-    form = argparse.RawDescriptionHelpFormatter
+    formatter = argparse.RawDescriptionHelpFormatter
     return commands.add_parser(
-        name, help=summary, description=description, epilog=epilog, formatter_class=form, add_help=add_help
+        name, help=summary, description=description, epilog=epilog, formatter_class=formatter, add_help=add_help
     )
 
 
@@ -327,16 +327,16 @@ class _JoinWithCommas(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        earlier = getattr(namespace, self.dest, None)
-        setattr(namespace, self.dest, f"{earlier},{values}" if earlier else values)
+        earlier_values = getattr(namespace, self.dest, None)
+        setattr(namespace, self.dest, f"{earlier_values},{values}" if earlier_values else values)
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
     """Add options such as `--profile`. If `is_for_command`, they do not reset options before the command's name."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
-    account = "the name of the account to use (as shown by `octavo auth status`)"
-    group.add_argument("--profile", metavar="NAME", default=default, help=account)
+    profile_help = "the name of the account to use (as shown by `octavo auth status`)"
+    group.add_argument("--profile", metavar="NAME", default=default, help=profile_help)
     group.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
     group.add_argument("--demo", dest="use_demo", action="store_true", default=unset, help="use the demo documentation")
     group.add_argument(
@@ -350,10 +350,10 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
         action=_JoinWithCommas,
         help="the space (or set OCTAVO_SPACE)",
     )
-    refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
-    group.add_argument("--read-only", action="store_true", default=unset, help=refuse)
-    debug = "print each request and write to standard error (`octavo log` has them too)"
-    group.add_argument("--debug", action="store_true", default=unset, help=debug)
+    read_only_help = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
+    group.add_argument("--read-only", action="store_true", default=unset, help=read_only_help)
+    debug_help = "print each request and write to standard error (`octavo log` has them too)"
+    group.add_argument("--debug", action="store_true", default=unset, help=debug_help)
     group.add_argument("--no-pager", action="store_true", default=unset, help="print long text without a pager")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default=default, help="when to use colors (default: auto)"

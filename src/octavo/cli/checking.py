@@ -66,7 +66,7 @@ def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[
 
 def _why_broken(url: str, fetcher: Fetcher) -> str:
     try:
-        status = fetcher.status(url)
+        status = fetcher.fetch_status(url)
     except PrivateAddressFailure:
         return ""
     except FetchFailure as failure:
@@ -110,10 +110,10 @@ def check_folder(
 
     url_findings: list[Finding] = []
     for each in sorted(files.paths, key=path_from_top):
-        of_file = list(with_paths_from_top(files.findings_in(each)))
-        url_findings += of_file
+        file_findings = list(with_paths_from_top(files.findings_in(each)))
+        url_findings += file_findings
         if on_file is not None:
-            on_file(of_file)
+            on_file(file_findings)
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
         urls = dict.fromkeys(url for page in files.all_pages for url in files.reference_check.external_urls(page))
@@ -136,7 +136,7 @@ class _FolderReader:
         includes = self._find_includes(pages)
         unlisted = [path for path in folder.unlisted if path not in includes and self._belongs_in_summary(path)]
         pages = [path for path in pages if path not in includes or path not in folder.unlisted]
-        files, others = self._find_files({*pages, *includes})
+        files, other_paths = self._find_files({*pages, *includes})
         configuration = Path(os.path.relpath(folder.top / _CONFIGURATION, folder.root))
         return CheckedFolder(
             self._read(pages),
@@ -146,7 +146,7 @@ class _FolderReader:
             dict(_tree_paths(folder, folder.entries)),
             tuple(_repeated_paths(folder)),
             files,
-            others,
+            other_paths,
             folder.root_path,
             readable_path(configuration),
             (folder.text(configuration) or "") if folder.has_file(configuration) else "",
@@ -186,24 +186,23 @@ class _FolderReader:
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
         """Return the paths of all files except `pages`. Also return the paths outside the space's root."""
-        files: list[str] = []
+        file_paths: list[str] = []
         other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}
         for parent, folders, names in os.walk(self._folder.top):
             folders[:] = sorted(each for each in folders if each not in IGNORED_FOLDERS and each != ".git")
-            here = Path(os.path.relpath(parent, self._folder.root))
+            folder = Path(os.path.relpath(parent, self._folder.root))
             for name in (".", *folders, *sorted(names)):
-                path = readable_path(Path(os.path.normpath(here / name)))
+                path = readable_path(Path(os.path.normpath(folder / name)))
                 if path.startswith(".."):
                     other_paths.add(path)
                 elif name in names and path not in page_paths:
-                    files.append(path)
-            if len(files) + len(other_paths) > _MAX_LISTED_FILES:
-                self._folder.report(
-                    readable_path(here), f"was not read completely: there are more than {_MAX_LISTED_FILES:,} files."
-                )
+                    file_paths.append(path)
+            if len(file_paths) + len(other_paths) > _MAX_LISTED_FILES:
+                message = f"was not read completely: there are more than {_MAX_LISTED_FILES:,} files."
+                self._folder.report(readable_path(folder), message)
                 break
-        return files, frozenset(other_paths)
+        return file_paths, frozenset(other_paths)
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
@@ -286,10 +285,10 @@ async def check_content(live: Live, target: RefTarget, options: CheckOptions) ->
         for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in parsed_pages)):
             findings += [each for group in result.by_block.values() for each in group]
             incomplete_notes += result.failures
-    skipped = len(texts) - len(parsed_pages)
-    if skipped:
-        count = "1 page was" if skipped == 1 else f"{skipped} pages were"
-        incomplete_notes.append(f"{count} not checked: a space is checked up to {_MAX_CHECKED_PAGES:,} pages.")
+    skipped_count = len(texts) - len(parsed_pages)
+    if skipped_count:
+        count_phrase = "1 page was" if skipped_count == 1 else f"{skipped_count} pages were"
+        incomplete_notes.append(f"{count_phrase} not checked: a space is checked up to {_MAX_CHECKED_PAGES:,} pages.")
     sources = {each.checked.path: each.text for each in parsed_pages}
     return CheckReport(tuple(findings), len(parsed_pages), sources, tuple(dict.fromkeys(incomplete_notes)))
 
@@ -302,20 +301,20 @@ class _PageVersions(NamedTuple):
 
 
 async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_PageVersions]]:
-    only_page = target.page.id if target.page is not None else None
+    page_id = target.page.id if target.page is not None else None
     if target.change_request is None:
         at: ContentRef = target.space.ref
         revision = await load_revision(live, at)
-        ids = [page.id for page in revision.walk() if page.type == "document" and only_page in (None, page.id)]
+        ids = [page.id for page in revision.walk() if page.type == "document" and page_id in (None, page.id)]
         return at, await _load_pages(live, at, ids)
     versions = await find_versions(live, target, "base")
     items = await changed_items(live, target, versions)
-    chosen_items = [each for each in items if each.is_document and each.exists_after and only_page in (None, each.key)]
+    chosen_items = [each for each in items if each.is_document and each.exists_after and page_id in (None, each.key)]
     changed_texts: list[PageTexts] = await load_texts(live, versions, chosen_items)
     texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed_texts]
-    if only_page is not None and not texts:
+    if page_id is not None and not texts:
         # The change request did not edit this page, so its text is also the old text.
-        texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [only_page])]
+        texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [page_id])]
     return versions.new, texts
 
 
@@ -349,17 +348,17 @@ async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
     """Return the check of links and includes, which may need the pages that the links lead to. Raises ApiError."""
-    checked = {each.page.id: each.checked for each in loaded}
-    check = ReferenceCheck(_link_index(revision, target), checked)
-    linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
+    checked_pages = {each.page.id: each.checked for each in loaded}
+    check = ReferenceCheck(_link_index(revision, target), checked_pages)
+    linked_ids = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_pages)
     pages = {page.id: page for page in revision.walk()}
-    for each in await _load_pages(live, at, sorted(linked)[:_MAX_LINKED_PAGES], get_page_to_read):
+    for each in await _load_pages(live, at, sorted(linked_ids)[:_MAX_LINKED_PAGES], get_page_to_read):
         page = pages[each.page_id]
-        checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
-    including = [page_id for page_id, page in checked.items() if page.has_unread_includes]
-    for each in await _load_pages(live, at, including[:_MAX_LINKED_PAGES], get_page_to_read):
+        checked_pages[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
+    ids_with_includes = [page_id for page_id, page in checked_pages.items() if page.has_unread_includes]
+    for each in await _load_pages(live, at, ids_with_includes[:_MAX_LINKED_PAGES], get_page_to_read):
         anchors = page_anchors(await asyncio.to_thread(parse, each.new_text))
-        checked[each.page_id] = replace(checked[each.page_id], anchors=anchors, has_unread_includes=False)
+        checked_pages[each.page_id] = replace(checked_pages[each.page_id], anchors=anchors, has_unread_includes=False)
     return check
 
 
@@ -376,15 +375,15 @@ def _findings(
     if options.follows_urls:
         urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
         reasons = broken_urls(urls, Fetcher(), incomplete_notes)
-    found = []
+    all_findings = []
     for each in loaded:
         page = check.pages[each.page.id]
         findings = [*page.findings, *check.findings(page)]
         findings += check.external_findings(page, reasons) if reasons else ()
         if options.is_added_only and each.added is not None:
             findings = [finding for finding in findings if each.added.touches(finding.location)]
-        found += [replace(finding, page=each.page.path or "") for finding in findings]
-    return found
+        all_findings += [replace(finding, page=each.page.path or "") for finding in findings]
+    return all_findings
 
 
 def _linted_page(loaded: _PageToCheck) -> LintedPage:
@@ -434,8 +433,8 @@ def _refuse_unknown(section: Mapping[str, Any], known: Sequence[str], where: str
         if name in _COMMANDS:
             raise _failure("a folder cannot name commands. Add linters to config.toml")
         if name not in known:
-            meant = did_you_mean(name[:40], known)
-            raise _failure(f"{where}{name[:40]} is not a setting.{meant} The settings are {', '.join(known)}")
+            suggestion = did_you_mean(name[:40], known)
+            raise _failure(f"{where}{name[:40]} is not a setting.{suggestion} The settings are {', '.join(known)}")
 
 
 def _ignored_rules(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
@@ -459,8 +458,8 @@ def _string_list(section: Mapping[str, Any], name: str) -> list[str]:
 def _resolve_rules(names: Sequence[str], where: str = "") -> frozenset[str]:
     for name in names:
         if name not in (*RULES, DEFAULT_NAME):
-            meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"
-            raise Failure(f"Unknown rule {name[:40]!r}{where}.{meant}", USAGE)
+            suggestion = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"
+            raise Failure(f"Unknown rule {name[:40]!r}{where}.{suggestion}", USAGE)
     chosen_names = frozenset(name for name in names if name != DEFAULT_NAME)
     return chosen_names | DEFAULT_RULES if DEFAULT_NAME in names else chosen_names
 

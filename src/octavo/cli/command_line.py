@@ -103,9 +103,9 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         known_options = [
             each for command in _selected_parsers(main_parser, options) for each in command._option_string_actions
         ]
-        meant = did_you_mean(unparsed_arguments[0].partition("=")[0][:40], known_options)
+        suggestion = did_you_mean(unparsed_arguments[0].partition("=")[0][:40], known_options)
         help_command = f" For help, run: {' '.join(filter(None, ('octavo', options.command, '--help')))}"
-        main_parser.error(f"unrecognized arguments: {' '.join(unparsed_arguments)}.{meant or help_command}")
+        main_parser.error(f"unrecognized arguments: {' '.join(unparsed_arguments)}.{suggestion or help_command}")
     return options
 
 
@@ -119,12 +119,12 @@ def _selected_parsers(
             yield action
 
 
-def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
+def _handle_api_help(options: argparse.Namespace, api_parser: argparse.ArgumentParser) -> None:
     """Print the help of `octavo api` and exit, or select that of operation NAME. Exit with an error without NAME."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:
-        api.print_help()
-        api.exit()
+        api_parser.print_help()
+        api_parser.exit()
     elif not options.name:
-        api.error("the following arguments are required: NAME")
+        api_parser.error("the following arguments are required: NAME")

@@ -71,7 +71,7 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
-    """Return what to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or Failure."""
+    """Return what to compare. `against` is `base`, `main_id`, `my-review` or a revision ID. Raises ApiError or Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
@@ -80,8 +80,8 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
     at = change_request.ref(space.ref)
     new_version: ContentRef = at.revision_ref(change_request.revision) if change_request.revision else at
     if against == "main":
-        main = (await live.fetch(spaces.Get(at=space.ref))).revision
-        return ComparedVersions(at.revision_ref(main) if main else space.ref, new_version)
+        main_id = (await live.fetch(spaces.Get(at=space.ref))).revision
+        return ComparedVersions(at.revision_ref(main_id) if main_id else space.ref, new_version)
     if against == "my-review":
         return ComparedVersions(at.revision_ref(await reviewed_revision(live, target)), new_version)
     if against != "base":
@@ -89,10 +89,10 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
     if change_request.status == "merged" and change_request.revision_merged is not None:
         merged_version = at.revision_ref(change_request.revision_merged)
         # A merge has two parents: the change request, and main before the merge.
-        parents = (await load_revision(live, merged_version)).parents
-        main_before = next((each for each in parents if each != change_request.revision), None)
-        if main_before is not None:
-            return ComparedVersions(at.revision_ref(main_before), merged_version)
+        parent_ids = (await load_revision(live, merged_version)).parents
+        old_main_id = next((each for each in parent_ids if each != change_request.revision), None)
+        if old_main_id is not None:
+            return ComparedVersions(at.revision_ref(old_main_id), merged_version)
     return ComparedVersions(at.revision_ref(change_request.base) if change_request.base else None, new_version)
 
 
@@ -114,8 +114,8 @@ async def changed_items(live: Live, target: RefTarget, versions: ComparedVersion
     try:
         old, new = await asyncio.gather(load_revision(live, versions.old), load_revision(live, versions.new))
     except NotFound:
-        named = versions.old.revision_id if isinstance(versions.old, RevisionRef) else target.ref.without_page
-        raise Failure(f"Could not find revision {safe_line(named)} in {target.space.title}.", NOT_FOUND) from None
+        name = versions.old.revision_id if isinstance(versions.old, RevisionRef) else target.ref.without_page
+        raise Failure(f"Could not find revision {safe_line(name)} in {target.space.title}.", NOT_FOUND) from None
     changes = changed_pages(await asyncio.to_thread(changes_between, old, new))
     if has_document_ids(new) or target.change_request is None:
         return changes
@@ -177,8 +177,8 @@ def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
 
 def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
     """Return the ID of the revision that the user viewed last. None if no command has shown the change request."""
-    fact = session.state.get_value(_state_key(change_request))
-    return fact if isinstance(fact, str) else None
+    revision_id = session.state.get_value(_state_key(change_request))
+    return revision_id if isinstance(revision_id, str) else None
 
 
 def _state_key(change_request: ChangeRequest) -> str:

@@ -74,13 +74,13 @@ Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{
 
 def powershell_script(main_parser: argparse.ArgumentParser) -> str:
     """Return the completion script for PowerShell. `main_parser` is the parser of `octavo`."""
-    rows, with_ref = [], []
+    rows, paths_with_ref = [], []
     for path, command in _commands_with_paths("octavo", main_parser):
         quoted_words = ", ".join(map(_quote_for_powershell, _completions_of(command)))
         rows.append(f"        {_quote_for_powershell(path)} = @({quoted_words})")
         if any(takes_ref(each) for each in command._actions):
-            with_ref.append(_quote_for_powershell(path))
-    return _POWERSHELL_SCRIPT.format(words="\n".join(rows), with_ref=", ".join(with_ref), complete=COMPLETE)
+            paths_with_ref.append(_quote_for_powershell(path))
+    return _POWERSHELL_SCRIPT.format(words="\n".join(rows), with_ref=", ".join(paths_with_ref), complete=COMPLETE)
 
 
 def takes_ref(action: argparse.Action) -> bool:

@@ -155,8 +155,8 @@ def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = 
     if can_repeat:
         command.set_defaults(once=None)
     else:
-        once = "write nothing if a command with this key did in the last 7 days"
-        command.add_argument("--once", type=_parse_once_key, metavar="KEY", help=once)
+        once_help = "write nothing if a command with this key did in the last 7 days"
+        command.add_argument("--once", type=_parse_once_key, metavar="KEY", help=once_help)
 
 
 def _parse_once_key(text: str) -> str:
@@ -189,16 +189,16 @@ def text_option(options: argparse.Namespace) -> str | None:
 
 def read_file(name: str) -> str:
     """Return the text of a file, or of standard input for `-`. Raises Failure."""
-    title = "standard input" if name == "-" else name[:80]
+    label = "standard input" if name == "-" else name[:80]
     try:
         content = read_input(name, MAX_TEXT + 1)
         if len(content) > MAX_TEXT:
-            raise Failure(f"Could not read {title}: it is larger than {MAX_TEXT // 1024} KiB.", USAGE)
+            raise Failure(f"Could not read {label}: it is larger than {MAX_TEXT // 1024} KiB.", USAGE)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Failure(f"Could not read {title}: it is not UTF-8 text.", USAGE) from None
+        raise Failure(f"Could not read {label}: it is not UTF-8 text.", USAGE) from None
     except OSError as error:
-        raise Failure(f"Could not read {title}: {(error.strerror or 'unknown cause').lower()}.", USAGE) from None
+        raise Failure(f"Could not read {label}: {(error.strerror or 'unknown cause').lower()}.", USAGE) from None
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
@@ -218,19 +218,19 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 def _read_from_editor(options: argparse.Namespace) -> str:
     """Return a text that the user writes in an editor. `options.editor_file` gets its path. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
-    environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
-    handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
+    environment = {file_name: value for file_name, value in os.environ.items() if file_name != "OCTAVO_API_KEY"}
+    handle, file_name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
     os.close(handle)
     try:
-        code = subprocess.run([*command, name], check=False, env=environment).returncode
+        code = subprocess.run([*command, file_name], check=False, env=environment).returncode
     except OSError as error:
         raise Failure(
             f"Could not start the editor {command[0]}: {(error.strerror or 'unknown cause').lower()}."
         ) from None
     if code:
-        raise Failure(f"Could not use the text: the editor ended with status {code}. The text is in {name}.")
-    options.editor_file = Path(name)
-    return read_file(name)
+        raise Failure(f"Could not use the text: the editor ended with status {code}. The text is in {file_name}.")
+    options.editor_file = Path(file_name)
+    return read_file(file_name)
 
 
 def delete_editor_file(options: argparse.Namespace) -> None:
@@ -271,11 +271,11 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     session.outbox.done.add(record_done)
     stop_observing = session.outbox.changed.add(changed_event.set)
     try:
-        added = await add()
-        if not added and await tell_if_run_before(session, options):
+        added_entries = await add()
+        if not added_entries and await tell_if_run_before(session, options):
             raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
         delete_editor_file(options)
-        ids = [each.id for each in added]
+        ids = [each.id for each in added_entries]
         try:
             async with asyncio.timeout(options.wait):
                 while not _is_settled(session, ids, done_entries):
@@ -288,7 +288,7 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     waiting_entries = {each.id: each for each in session.outbox.entries if each.id in ids}
     for entry in waiting_entries.values():
         _raise_for(entry, action)
-    return [done_entries.get(each.id, each) for each in added]
+    return [done_entries.get(each.id, each) for each in added_entries]
 
 
 def _is_settled(session: Session, ids: Sequence[str], done: Mapping[str, OutboxEntry]) -> bool:
@@ -318,19 +318,19 @@ async def tell_if_run_before(session: Session, options: argparse.Namespace) -> b
         return False
     key = once_key(options.once)
     group = once_group(await session.state.read_value_from_disk(key), session.state.now())
-    added = [
+    earlier_entries = [
         each
         for each in session.outbox.entries
         if each.draft_key == key or (group and group in (each.group, each.review))
     ]
-    if unsent_entries := [each for each in added if each.state != "pending"]:
+    if unsent_entries := [each for each in earlier_entries if each.state != "pending"]:
 
         async def start() -> Sequence[OutboxEntry]:
             session.outbox.start()
             return unsent_entries
 
         await add_and_send(session, start, unsent_entries[0].action, options)
-    if group is not None or added:
+    if group is not None or earlier_entries:
         tell(f"Already written with --once {safe_line(options.once[:60])}. Nothing was written.")
         return True
     return False

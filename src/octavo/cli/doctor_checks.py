@@ -36,10 +36,10 @@ from octavo.settings import Settings, error_in_words, read_with_values
 
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
-CLOCK_WARNING = 30
-"""Difference between the clocks of this computer and the server that causes a warning, in seconds."""
-CLOCK_ERROR = 300
-"""Difference between the two clocks that counts as an error, in seconds."""
+CLOCK_WARNING_SECONDS = 30
+"""Difference between the clocks of this computer and the server that causes a warning."""
+CLOCK_ERROR_SECONDS = 300
+"""Difference between the two clocks that counts as an error."""
 _MIN_FREE_BYTES = 100_000_000
 _PROBE = b"\0" * 65_536
 _MAX_SUMMED_FILES = 100_000
@@ -79,8 +79,8 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
         yield failed_check("Account", str(error))
         return
     if not saved_profiles.problem:
-        count = "1 profile" if len(saved_profiles.entries) == 1 else f"{len(saved_profiles.entries)} profiles"
-        yield Check("Profiles", "ok", f"{count}; in use: {access.name if access.profile else 'none'}")
+        count_phrase = "1 profile" if len(saved_profiles.entries) == 1 else f"{len(saved_profiles.entries)} profiles"
+        yield Check("Profiles", "ok", f"{count_phrase}; in use: {access.name if access.profile else 'none'}")
     key, checks = _read_key(profile_store, access)
     yield from checks
     if options.offline:
@@ -95,8 +95,8 @@ def _check_settings(settings: Settings) -> Check:
     first_problem = settings.problems[0]
     if len(settings.problems) == 1:
         return Check("Settings", "warning", first_problem.rstrip("."), "run: octavo config edit")
-    count = f"{len(settings.problems)} problems. First: {first_problem.rstrip('.')}"
-    return Check("Settings", "warning", count, "to list all, run: octavo config check")
+    count_phrase = f"{len(settings.problems)} problems. First: {first_problem.rstrip('.')}"
+    return Check("Settings", "warning", count_phrase, "to list all, run: octavo config check")
 
 
 def _check_linters(settings: Settings) -> Check:
@@ -178,9 +178,9 @@ def _check_clock(client: Client) -> list[Check]:
     offset = client.clock_offset
     if offset is None:
         return []
-    if abs(offset) < CLOCK_WARNING:
+    if abs(offset) < CLOCK_WARNING_SECONDS:
         return [Check("Clock", "ok", f"{offset:+.0f} s compared with the server")]
-    status: Status = "warning" if abs(offset) < CLOCK_ERROR else "error"
+    status: Status = "warning" if abs(offset) < CLOCK_ERROR_SECONDS else "error"
     text = f"{_duration_in_words(abs(offset))} {'ahead of' if offset > 0 else 'behind'} the clock of the server"
     return [Check("Clock", status, text, "set the clock of this computer, for example: timedatectl set-ntp true")]
 
@@ -249,9 +249,9 @@ def _nearest_existing_folder(folder: Path) -> Path:
 
 def _check_sizes(folders: dict[str, Path]) -> Check:
     sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_SUMMED_FILES))) for name, folder in folders.items()}
-    parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
+    usage = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
     existing_folder = _nearest_existing_folder(folders["state"])
-    return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing_folder).free)} free")
+    return Check("Folders", "ok", f"writable: {usage}; {size_in_words(shutil.disk_usage(existing_folder).free)} free")
 
 
 def _files(folder: Path) -> Iterator[str]:
@@ -273,13 +273,13 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
         for name in ("data", "state", "cache")
         for path in sorted(each for each in _files(folders[name]) if each.endswith(".db"))
     }
-    damaged = [path for path in paths if is_damaged(path)]
-    for path in damaged:
+    damaged_paths = [path for path in paths if is_damaged(path)]
+    for path in damaged_paths:
         fix = _FIXES.get(paths[path]) or _FIXES.get(path.parent.name)
         yield Check("Databases", "error", f"{path} is damaged", fix or f"move {path} to another folder")
-    if not damaged:
-        count = "1 database" if len(paths) == 1 else f"{len(paths)} databases"
-        yield Check("Databases", "ok", f"{count}, none damaged")
+    if not damaged_paths:
+        count_phrase = "1 database" if len(paths) == 1 else f"{len(paths)} databases"
+        yield Check("Databases", "ok", f"{count_phrase}, none damaged")
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:

@@ -72,8 +72,8 @@ class EventLog:
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
         """Add an entry with facts such as `status=404`. They must not contain text of users, such as titles."""
-        cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
-        entry = LogEntry(datetime.now(UTC), level, event, cleaned)
+        safe_facts = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
+        entry = LogEntry(datetime.now(UTC), level, event, safe_facts)
         if self._path is not None:
             self._queue.put((self._path, json.dumps(entry.as_json, ensure_ascii=False)))
             if self._thread is None:
@@ -85,12 +85,12 @@ class EventLog:
 
     def add_request(self, activity: Activity) -> None:
         """Add an entry about a request that has ended."""
-        failed = activity.status is None or activity.status >= 400
+        is_failed = activity.status is None or activity.status >= 400
         # Do not log an error with a status: it may quote a title.
         cause = activity.error if activity.status is None else ""
         self.add(
             "request",
-            "warning" if failed and not activity.given_up else "debug" if activity.method == "GET" else "info",
+            "warning" if is_failed and not activity.given_up else "debug" if activity.method == "GET" else "info",
             method=activity.method,
             route=activity.route,
             status=activity.status or 0,

@@ -256,8 +256,8 @@ async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) ->
     """Load a thread of the space or change request that a REF names. Raises ApiError, or Failure if there is none."""
     try:
         if is_id(thread_id):
-            get = comments.Get(at=target.at, comment_id=thread_id, format="markdown")
-            return FoundThread(target, await resolver.live.fetch(get))
+            op = comments.Get(at=target.at, comment_id=thread_id, format="markdown")
+            return FoundThread(target, await resolver.live.fetch(op))
     except NotFound:
         pass
     raise Failure(f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.without_page}.", NOT_FOUND)
@@ -357,8 +357,8 @@ async def load_replies(resolver: RefResolver, thread: FoundThread) -> tuple[Repl
 
 async def load_threads(resolver: RefResolver, target: RefTarget) -> list[FoundThread]:
     """Load the threads of the space, change request or page that a REF names, oldest first. Raises ApiError."""
-    page = {"target_page": target.page.id} if target.page is not None else {}
-    op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
+    page_filter = {"target_page": target.page.id} if target.page is not None else {}
+    op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page_filter)
     all_comments = await all_items(resolver.live, op)
     threads = [FoundThread(target, each) for each in all_comments if not each.is_review]
     return sorted(threads, key=lambda each: (each.comment.posted_at is not None, each.comment.posted_at))

@@ -38,7 +38,7 @@ class LazyPlatform:
     folder: PlatformFolder
     latency: float = 0.0
     """Seconds to wait before each response."""
-    fail: float = 0.0
+    failure_rate: float = 0.0
     """Share of requests, from 0 to 1, that get a simulated error."""
     on_close: Callable[[], None] = lambda: None
     """Called after the platform is closed."""
@@ -57,7 +57,7 @@ class LazyPlatform:
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
-        platform.delay, platform.failure_rate = self.latency, self.fail
+        platform.delay, platform.failure_rate = self.latency, self.failure_rate
         self._platform = platform
         return platform
 

@@ -184,7 +184,7 @@ class Toolbox:
             raise ToolError("Too many proposed notes in this change request. A person has to decide about some first.")
         self._proposed_count += len(result.added)
         paths = await page_paths(self.session.live, at)
-        return {"proposed": [proposed_row(each, paths) for each in result.added], "known": result.known_count}
+        return {"proposed": [proposed_row(each, paths) for each in result.added], "known": result.duplicate_count}
 
 
 def safe_text(text: str) -> str:
@@ -218,8 +218,8 @@ async def _list_changes(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any
     items: list[Any] = []
     for space in await toolbox.chosen_spaces(arguments.get("space", "")) or ("",):
         status = arguments.get("status", "open")
-        only = [f"--space={space}"] if space else []
-        options = toolbox.options("changes", f"--status={status}", f"--limit={_limit(arguments)}", *only)
+        space_options = [f"--space={space}"] if space else []
+        options = toolbox.options("changes", f"--status={status}", f"--limit={_limit(arguments)}", *space_options)
         await ChangeList(toolbox.session, options).print()
         items += options.sink
     return _limit_items({"items": items[: _limit(arguments)]}, "items")
@@ -250,15 +250,15 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     elif page:
         paths = {each["path"] for each in row["pages"]}
         threads = [each for each in threads if each["page"] in paths]
-    fitted = _limit_blocks(row, offset if is_continued else 0)
-    if "next" in fitted:
-        return fitted
-    whole = _limit_items({**fitted, "threads": threads}, "threads", key="id")
-    if "next" in whole and any(each["blocks"] for each in fitted["pages"]):
+    limited_row = _limit_blocks(row, offset if is_continued else 0)
+    if "next" in limited_row:
+        return limited_row
+    result = _limit_items({**limited_row, "threads": threads}, "threads", key="id")
+    if "next" in result and any(each["blocks"] for each in limited_row["pages"]):
         # The threads do not fit, so they come with the next call, whose result has no blocks.
         last_row = row["pages"][-1]
-        return {**fitted, "truncated": True, "next": last_row["path"], "nextOffset": len(last_row["blocks"])}
-    return whole
+        return {**limited_row, "truncated": True, "next": last_row["path"], "nextOffset": len(last_row["blocks"])}
+    return result
 
 
 def _pages_from(pages: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
@@ -277,10 +277,10 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     row = page_row(
         target, page, target.change_request.revision if target.change_request is not None else target.space.revision
     )
-    offset, whole = int(arguments.get("offset", 0)), row["markdown"]
+    offset, markdown = int(arguments.get("offset", 0)), row["markdown"]
     end = offset + MAX_RESULT_LENGTH - _RESERVED
-    row["markdown"] = whole[offset:end]
-    return {**row, "next": end} if end < len(whole) else row
+    row["markdown"] = markdown[offset:end]
+    return {**row, "next": end} if end < len(markdown) else row
 
 
 async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:

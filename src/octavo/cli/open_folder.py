@@ -90,16 +90,16 @@ class OpenFolder:
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False
-        now = _fingerprint(self._folder)
+        fingerprint = _fingerprint(self._folder)
         next_check_at = self._next_check_at = monotonic() + WAIT_FACTOR * (monotonic() - started_at)
-        if now == self._loaded_fingerprint:
+        if fingerprint == self._loaded_fingerprint:
             return False
         self._next_check_at = started_at + RETRY_SECONDS
         try:
             has_changed: bool = _update_folder(self._platform_folder, self._folder, self._on_file_read)
         finally:
             self.progress = ""
-        self._loaded_fingerprint, self._next_check_at = now, next_check_at
+        self._loaded_fingerprint, self._next_check_at = fingerprint, next_check_at
         self.root = _find_root(self._folder)
         self._start_indexing()
         return has_changed

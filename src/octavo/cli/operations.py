@@ -91,10 +91,10 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
         for each in operation_schema.get("parameters", ())
     ]
     body = operation_schema.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    required = body.get("required", ())
+    required_names = body.get("required", ())
     for name, schema in body.get("properties", {}).items():
         parameters_found.append(
-            {"name": name, "in": "body", **_describe_value(schema, schemas, is_required=name in required)}
+            {"name": name, "in": "body", **_describe_value(schema, schemas, is_required=name in required_names)}
         )
     return parameters_found
 
@@ -159,8 +159,8 @@ def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:
     """Yield the alternatives for a value: the schemas in `anyOf` or `oneOf`, else only `schema`."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
-    if among := schema.get("anyOf") or schema.get("oneOf"):
-        for each in among:
+    if alternatives := schema.get("anyOf") or schema.get("oneOf"):
+        for each in alternatives:
             yield from _alternatives(each, schemas)
     else:
         yield schema
@@ -189,8 +189,8 @@ def operation_help(spec: Spec) -> str:
     for name, each in parameters_by_name.items():
         # If an operation has two paths, a parameter that only one of them has is optional.
         each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
-    more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
-    paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]
+    details = (getdoc(spec.operation) or "").partition("\n")[2].strip()
+    paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in details.split("\n\n") if each)]
     lines = [line for each in paragraphs for line in (*wrap(each, _HELP_COLUMNS), "")]
     lines += [f"  {spec.method} {route.path}" for route in routes(spec)]
     if parameters_by_name:

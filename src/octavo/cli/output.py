@@ -386,10 +386,10 @@ def _table(columns: Sequence[OutputColumn], rows: Sequence[Row], style: Style) -
     cells = [[_terminal_cell(each, row, now) for each in columns] for row in rows]
     titles = [(each.title or each.name).upper() for each in columns]
     widths = [max(map(cell_width, each)) for each in zip(titles, *cells, strict=True)]
-    too_wide = sum(widths) + len(_GAP) * (len(widths) - 1) - style.columns
+    excess_width = sum(widths) + len(_GAP) * (len(widths) - 1) - style.columns
     for index, column in enumerate(columns):
-        if column.can_be_cut and too_wide > 0:
-            widths[index] = max(_MIN_CUT_WIDTH, widths[index] - too_wide)
+        if column.can_be_cut and excess_width > 0:
+            widths[index] = max(_MIN_CUT_WIDTH, widths[index] - excess_width)
     widths = _fitting_widths(widths, style.columns)
     lines = [_GAP.join(_pad_or_cut(title, width) for title, width in zip(titles, widths, strict=False)).rstrip()]
     lines = [style.color(line, "dim") for line in lines]
@@ -406,13 +406,13 @@ def _table(columns: Sequence[OutputColumn], rows: Sequence[Row], style: Style) -
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
     """Return the widths of as many first columns as fit into `limit`. The last of them may be cut."""
-    fitting: list[int] = []
+    fitting_widths: list[int] = []
     for width in widths:
-        width_left = limit - sum(fitting) - len(_GAP) * len(fitting)
-        if fitting and width_left < min(width, _MIN_LAST_WIDTH):
+        width_left = limit - sum(fitting_widths) - len(_GAP) * len(fitting_widths)
+        if fitting_widths and width_left < min(width, _MIN_LAST_WIDTH):
             break
-        fitting.append(max(1, min(width, width_left)))
-    return fitting
+        fitting_widths.append(max(1, min(width, width_left)))
+    return fitting_widths
 
 
 def _terminal_cell(column: OutputColumn, row: Row, now: datetime) -> str:

@@ -53,33 +53,33 @@ def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platfo
 
 def open_folder_platform(
     folder: PlatformFolder,
-    pages: Path,
-    name: str,
+    pages_folder: Path,
+    user_name: str,
     problems: list[str],
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
-    """Open a folder of Markdown files as a space, and load files that have changed. `name` is the name of the local
+    """Open a folder of Markdown files as a space, and load files that have changed. `user_name` is the name of the local
     user. `problems` gets a sentence for each file that could not be loaded completely.
 
     `on_progress` gets the number of files that were read, and of all files. With `on_progress`, the caller must also
     call `index_folder`, so that search finds the pages. Raises OSError.
     """
     with _open_for_build(folder) as store:
-        context = add_local_user(RequestContext(store), name)
+        context = add_local_user(RequestContext(store), user_name)
         loaded = _load_folder(
-            context, pages, organization_id=LOCAL_ORGANIZATION, author_id=LOCAL_USER, on_progress=on_progress
+            context, pages_folder, organization_id=LOCAL_ORGANIZATION, author_id=LOCAL_USER, on_progress=on_progress
         )
         problems += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(folder.read_key().get_secret_value(), LOCAL_USER)
         return Platform(context)
 
 
-def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
+def update_folder(folder: PlatformFolder, pages_folder: Path, on_progress: Callable[[int, int], object]) -> bool:
     """Load changed files as a new revision. Return False if no file has changed. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             RequestContext(store),
-            pages,
+            pages_folder,
             organization_id=LOCAL_ORGANIZATION,
             author_id=LOCAL_USER,
             on_progress=on_progress,
@@ -87,10 +87,10 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     return bool(loaded.has_changed)
 
 
-def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
+def space_id_of_folder(folder: PlatformFolder, pages_folder: Path) -> str | None:
     """Return the ID of the space of a folder. None if the folder was never loaded. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
-        space: str | None = _loaded_space_id(RequestContext(store), pages)
+        space: str | None = _loaded_space_id(RequestContext(store), pages_folder)
     return space
 
 

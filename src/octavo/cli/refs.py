@@ -157,8 +157,8 @@ class RefResolver:
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
-        last = self._session.state.get_value("organization")
-        return next((each for each in organizations if each.id == last), organizations[0])
+        last_id = self._session.state.get_value("organization")
+        return next((each for each in organizations if each.id == last_id), organizations[0])
 
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
         """Return the spaces of all organizations. If not `fresh`, they may come from the cache. Raises ApiError."""
@@ -258,10 +258,10 @@ class RefResolver:
         name = name.strip("/")
         page = tree.find_by_name(name)
         if page is None:
-            titled = [
+            matching_pages = [
                 each for each in tree.walk() if fold(each.title) == fold(name) or fold(each.path or "") == fold(name)
             ]
-            page = titled[0] if len(titled) == 1 else None
+            page = matching_pages[0] if len(matching_pages) == 1 else None
         if page is None:
             hint = did_you_mean(name, [each.path for each in tree.walk() if each.path])
             message = f"Could not find page {safe_line(name[:80])} in {target.space.title}."

@@ -47,12 +47,12 @@ MatchKind = Literal["exact", "words", "likely"]
 """How a block was found: `exact` by its key, `words` by a quote, `likely` by similar text or an older version's key."""
 Side = Literal["after", "before"]
 
-_MIN_QUOTE = 4
+_MIN_QUOTE_LENGTH = 4
 _MIN_SIMILAR_QUOTE_LENGTH = 20
 _MIN_SIMILARITY_PERCENT = 80.0
 _MIN_SIMILARITY_LEAD_PERCENT = 5.0
 """Minimum lead in similarity of the most similar block over the second."""
-_MIN_LENGTH = 0.7
+_MIN_LENGTH_SHARE = 0.7
 """Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000
 """Maximum number of blocks that are searched for a similar block."""
@@ -63,9 +63,9 @@ class FoundBlock:
     """A block that `BlockFinder` found for a note or a thread."""
 
     block: Block
-    placed: MatchKind
+    match_kind: MatchKind
     side: Side
-    """The version with the block: before or after the change request."""
+    """The version that contains the block: before or after the change request."""
 
 
 class BlockFinder:
@@ -135,7 +135,7 @@ class _PageVersion:
     def with_words(self, quote: str) -> list[Block]:
         """Return the blocks whose text contains the quote, else the smallest blocks whose Markdown contains it."""
         normalized_quote = _normalize(quote)
-        if len(normalized_quote) < _MIN_QUOTE:
+        if len(normalized_quote) < _MIN_QUOTE_LENGTH:
             return []
         return [block for block, text in self._leaves if normalized_quote in text] or list(
             self._smallest_blocks_with(self.document.blocks, normalized_quote)
@@ -144,22 +144,22 @@ class _PageVersion:
     def _smallest_blocks_with(self, blocks: Sequence[Block], words: str) -> Iterator[Block]:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
-                inner = list(self._smallest_blocks_with(block.children, words))
+                inner_blocks = list(self._smallest_blocks_with(block.children, words))
                 # All cells of a row have the same line, so the row is found instead of its cells.
-                is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
-                yield from inner if inner and not is_row else (block,)
+                is_row = len(inner_blocks) > 1 and all(each.lines == block.lines for each in inner_blocks)
+                yield from inner_blocks if inner_blocks and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
         """Return the block that is most similar to a quote. None if none is similar enough, or two are about equal."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
-        long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(normalized_quote) * _MIN_LENGTH]
-        texts = [text for _, text in long_enough]
+        candidates = [leaf for leaf in self._leaves if len(leaf[1]) >= len(normalized_quote) * _MIN_LENGTH_SHARE]
+        texts = [text for _, text in candidates]
         matches = similar_parts(normalized_quote, texts, _MIN_SIMILARITY_PERCENT, limit=2)
         if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_SIMILARITY_LEAD_PERCENT):
             return None
-        return long_enough[matches[0][1]][0]
+        return candidates[matches[0][1]][0]
 
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:
@@ -208,12 +208,12 @@ async def export_review(
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)
         items = await changed_items(resolver.live, target, versions)
-        chosen = await items_of_page(resolver, target, items, options.page)
+        items = await items_of_page(resolver, target, items, options.page)
         pages, threads = await asyncio.gather(
-            _load_changed_pages(resolver, versions, chosen), _load_threads(resolver, target)
+            _load_changed_pages(resolver, versions, items), _load_threads(resolver, target)
         )
         row |= export_texts(pages, threads, options)
-        row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in chosen if each.page is None]
+        row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in items if each.page is None]
     if "findings" in field_names:
         row["findings"] = await _findings_on_added_words(resolver, target, options.page)
     return row
@@ -301,11 +301,11 @@ async def _load_changed_pages(
     resolver: RefResolver, versions: ComparedVersions, items: Sequence[ChangedPage]
 ) -> list[PageTexts]:
     texts = await load_texts(resolver.live, versions, [each for each in items if each.page is not None])
-    moved = {each.item.key for each in texts if each.change in ("moved", "renamed")}
-    if not moved or versions.old is None:
+    moved_keys = {each.item.key for each in texts if each.change in ("moved", "renamed")}
+    if not moved_keys or versions.old is None:
         return texts
     tree = await resolver.live.cached_or_fetch(ListPages(at=versions.old))
-    old_paths = {page.id: page.path or "" for page in tree.walk() if page.id in moved}
+    old_paths = {page.id: page.path or "" for page in tree.walk() if page.id in moved_keys}
     return [replace(each, old_path=old_paths.get(each.item.key, "")) for each in texts]
 
 
@@ -322,15 +322,15 @@ class _PlacedThreads:
         self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._found_blocks: dict[str, tuple[str | None, str]] = {}
         """Key of the found block and its `MatchKind`, by thread ID. `(None, "page")` if no block was found."""
-        by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
+        finders_by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node
             self._found_blocks[thread.comment.id] = (None, "page")
-            if page is None or node is None or page.id not in by_page:
+            if page is None or node is None or page.id not in finders_by_page:
                 continue
-            found_block = by_page[page.id].find(node.id, node.preview or "")
+            found_block = finders_by_page[page.id].find(node.id, node.preview or "")
             if not isinstance(found_block, str):
-                self._found_blocks[thread.comment.id] = (found_block.block.key, found_block.placed)
+                self._found_blocks[thread.comment.id] = (found_block.block.key, found_block.match_kind)
                 self.thread_ids_by_block[page.id, found_block.block.key].append(thread.comment.id)
 
     def row(self, thread: FoundThread, replies: Sequence[Reply]) -> dict[str, Any]:

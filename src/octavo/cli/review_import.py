@@ -65,7 +65,7 @@ class ImportResult:
 
     placed: tuple[PlacedNote, ...] = ()
     added: tuple[ProposedNote, ...] = ()
-    known_count: int = 0
+    duplicate_count: int = 0
     """Number of notes that had been proposed before."""
     over_limit_count: int = 0
     """Number of notes that were not proposed, because the change request already has `MAX_NOTES`."""
@@ -163,13 +163,13 @@ def _new_note(note: Note, page: Page, found: FoundBlock) -> NewNote:
         body=_comment_text(note, found),
         source=note.source,
         identity=json.dumps(identity),
-        placed=found.placed,
+        placed=found.match_kind,
     )
 
 
 def _comment_text(note: Note, found: FoundBlock) -> str:
     """Return the Markdown of the proposed comment, with a quote of the note's words if its block is uncertain."""
-    is_sure = found.placed != "likely" and found.side == "after"
+    is_sure = found.match_kind != "likely" and found.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
         quoted = "\n".join(f"> {each}" for each in note.quote.splitlines())
@@ -186,7 +186,7 @@ def result_row(result: ImportResult) -> dict[str, Any]:
             {"id": each.id, "page": each.page, "block": each.block, "placed": each.placed, "source": each.source}
             for each in result.added
         ],
-        "known": result.known_count,
+        "known": result.duplicate_count,
         "overLimit": result.over_limit_count,
         "notPlaced": [
             {"line": each.note.line, "page": each.note.page, "reason": each.problem} for each in result.not_placed
@@ -198,7 +198,7 @@ def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
     """Return a sentence such as `30 notes: 27 proposed, 1 already there, 2 not placed.`"""
     placed_count = len(result.placed) - len(result.not_placed)
     parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
-    parts += [f"{result.known_count} already there"] * bool(result.known_count)
+    parts += [f"{result.duplicate_count} already there"] * bool(result.duplicate_count)
     parts += [f"{len(result.not_placed)} not placed"] * bool(result.not_placed)
     parts += [f"{result.over_limit_count} over the limit of {MAX_NOTES}"] * bool(result.over_limit_count)
     return f"{count} {'note' if count == 1 else 'notes'}: {', '.join(parts)}."

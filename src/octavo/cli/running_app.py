@@ -79,7 +79,7 @@ def _open_session(
             settings,
             reset=options.reset,
             latency=options.latency / 1000,
-            fail=options.fail / 100,
+            failure_rate=options.fail / 100,
             large=options.large,
             role=options.role,
             read_only=read_only,

@@ -79,28 +79,28 @@ def open_demo(
     *,
     reset: bool = False,
     latency: float = 0.0,
-    fail: float = 0.0,
+    failure_rate: float = 0.0,
     large: bool = False,
     role: str = "",
     read_only: str = "",
 ) -> Session:
     """Open a session with the demo, or with the `large` demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. If
-    `reset`, the demo is built again. See LazyPlatform for `latency` and `fail`. Raises OSError or ValueError."""
+    `reset`, the demo is built again. See LazyPlatform for `latency` and `failure_rate`. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
-    client = demo_client(folder, latency=latency, fail=fail, large=large, read_only=read_only)
+    client = demo_client(folder, latency=latency, failure_rate=failure_rate, large=large, read_only=read_only)
     label = f"DEMO as {folder.role}" if folder.role else "DEMO"
     session = _build_session(
         settings, client, folder.namespace, kind="demo", label=label, arrival_margin=ARRIVAL_MARGIN_LOCAL
     )
-    reopen = partial(open_demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
+    reopen = partial(open_demo, settings, latency=latency, failure_rate=failure_rate, large=large, read_only=read_only)
     roles = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: reopen(role=role))
     return replace(session, demo_roles=roles, reopen=partial(reopen, role=role))
 
 
 def demo_client(
-    folder: PlatformFolder, *, latency: float = 0.0, fail: float = 0.0, large: bool = False, read_only: str = ""
+    folder: PlatformFolder, *, latency: float = 0.0, failure_rate: float = 0.0, large: bool = False, read_only: str = ""
 ) -> LazyClient:
     """Return a client for the demo, which may be `large`. See LazyPlatform for the others. Raises ValueError."""
 
@@ -114,7 +114,7 @@ def demo_client(
             _build_large_demo(folder)
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
-    lazy_platform = LazyPlatform(build, folder=folder, latency=latency, fail=fail, on_close=unlock)
+    lazy_platform = LazyPlatform(build, folder=folder, latency=latency, failure_rate=failure_rate, on_close=unlock)
     return embedded_client(folder, lazy_platform, read_only=read_only)
 
 
@@ -243,14 +243,14 @@ class LocalRemains(NamedTuple):
         if self.draft_count:
             drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"
             sentences.append(f"{drafts} on this computer.")
-        if writes := self.queued_count:
-            queued = "1 change is" if writes == 1 else f"{writes} changes are"
+        if count := self.queued_count:
+            queued = "1 change is" if count == 1 else f"{count} changes are"
             sentences.append(
                 f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. If you sign in "
                 "more than a day later, press ! in Octavo to decide whether to send the changes."
             )
-        if writes := self.undecided_count:
-            count_phrase = "1 change needs" if writes == 1 else f"{writes} changes need"
+        if count := self.undecided_count:
+            count_phrase = "1 change needs" if count == 1 else f"{count} changes need"
             sentences.append(f"{count_phrase} your decision. Sign in again, then press ! in Octavo.")
         return sentences
 

@@ -117,9 +117,9 @@ class Client:
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request`, and return the response as JSON with all its fields. Raises ApiError."""
-        if not request.sent.only_reads:
+        if not request.outgoing.only_reads:
             self._check_writable()
-        return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
+        return await self._exchange(request.outgoing, request.route, MAX_PAGE_BYTES, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """Yield the pages of a list on demand, without repeated items. Raises ApiError, also for an endless list."""
@@ -160,11 +160,11 @@ class Client:
     async def aclose(self) -> None:
         """Cancel all reads, and close the connections. The client cannot be used again."""
         self._closed = True
-        reads = [task for each, task in self._running.items() if task is not None and each.outgoing.only_reads]
-        for task in reads:
+        read_tasks = [task for each, task in self._running.items() if task is not None and each.outgoing.only_reads]
+        for task in read_tasks:
             if not task.cancelling():  # a second cancel would interrupt the release of the connection
                 task.cancel()
-        await asyncio.gather(*reads, return_exceptions=True)
+        await asyncio.gather(*read_tasks, return_exceptions=True)
         async with self._transport_lock:
             if self._shared_transport is not None:
                 await self._shared_transport.aclose()
@@ -207,9 +207,9 @@ class Client:
     @property
     def background_wait(self) -> float:
         """Seconds that background requests must wait, because the rate limit is nearly used up, or 0."""
-        stored_at, seconds = self._limits_at
+        stored_at, clock_time = self._limits_at
         # `now` may be set back. `clock` may stop while the computer sleeps.
-        now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
+        now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - clock_time))
         return background_wait(self.limits, now)
 
     def _record(self, exchange: Exchange) -> None:

@@ -39,7 +39,7 @@ NO_CONTENT_STATUSES = frozenset({204, 205})
 """HTTP statuses of responses without a body. After a delete, they mean that the item does not exist any more."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 3
-_REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,10 @@ class Exchange:
     def record_error(self, error: ApiError) -> ApiError:
         """Remember an error for the log. Return it with the method, the route and the attempts of this request."""
         self._error = str(error)
-        request = {"method": self.outgoing.method, "only_reads": self.outgoing.only_reads, "route": self._route}
-        status = {} if self.status is None else {"status": self.status}
-        attempts = {"request_id": self._request_id, "attempts": self._attempt, "elapsed": self.elapsed}
-        return error.with_trace(**request, **status, **attempts)
+        request_fields = {"method": self.outgoing.method, "only_reads": self.outgoing.only_reads, "route": self._route}
+        status_field = {} if self.status is None else {"status": self.status}
+        attempt_fields = {"request_id": self._request_id, "attempts": self._attempt, "elapsed": self.elapsed}
+        return error.with_trace(**request_fields, **status_field, **attempt_fields)
 
     def record_cancel(self) -> None:
         """Remember for the log that the caller canceled the request."""
@@ -145,7 +145,7 @@ class Exchange:
 
     @property
     def _request_id(self) -> str:
-        return next((safe_line(self.headers[name])[:128] for name in _REQUEST_IDS if self.headers.get(name)), "")
+        return next((safe_line(self.headers[name])[:128] for name in _REQUEST_ID_HEADERS if self.headers.get(name)), "")
 
     async def _attempt_once(self, transport: Transport) -> bytes | None:
         self._attempt += 1

@@ -311,14 +311,14 @@ def _no_connection(error: Exception, host: str, connected_host: str) -> ApiError
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     seen_ids: set[int] = set()
-    queue: list[Any] = [error]
-    while queue:
-        each = queue.pop()
+    waiting_errors: list[Any] = [error]
+    while waiting_errors:
+        each = waiting_errors.pop()
         if each is None or id(each) in seen_ids:
             continue
         seen_ids.add(id(each))
         yield each
-        queue += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+        waiting_errors += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
 
 
 T = TypeVar("T")

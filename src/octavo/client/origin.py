@@ -111,16 +111,16 @@ def _proxy_problem() -> str:
 
 
 def _why_unusable(proxy: str) -> str:
-    nowhere = "is not a valid proxy URL"
+    invalid_url = "is not a valid proxy URL"
     try:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
         host, port = (parts.hostname or "").encode("idna"), parts.port
     except ValueError:
-        return nowhere
+        return invalid_url
     if parts.scheme.lower().startswith("socks"):
         return "names a SOCKS proxy, which Octavo cannot use"
-    usable = parts.scheme.lower() in ("http", "https") and host and port != 0 and proxy.isprintable()
-    return "" if usable else nowhere
+    is_usable = parts.scheme.lower() in ("http", "https") and host and port != 0 and proxy.isprintable()
+    return "" if is_usable else invalid_url
 
 
 def _certificate_problem() -> str:

@@ -143,8 +143,8 @@ def background_wait(limits: RateLimit | None, now: datetime) -> float:
     """Return the seconds that background requests must wait, because the rate limit is nearly used up, or 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
-    reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
-    return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= reserved else 0.0
+    reserved_count = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
+    return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= reserved_count else 0.0
 
 
 def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
@@ -257,8 +257,8 @@ def refusal_message(host: str, status: int, message: str, retry_hint: str = "", 
 
 def retry_sentence(moment: datetime, now: datetime) -> str:
     """Return a sentence such as `Try again at 14:05:00.`"""
-    here, today = localize(moment), localize(now).date()
-    return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
+    local_moment, today = localize(moment), localize(now).date()
+    return f"Try again {'' if local_moment.date() == today else 'tomorrow '}at {local_moment:%H:%M:%S}."
 
 
 def _with_full_stop(message: str) -> str:

@@ -58,10 +58,10 @@ class StorageNames:
             return self._names_by_token.get(digest, f"{access.origin} key {digest}")
         if access.profile is None or not access.profile.user_id:
             return f"{access.origin} {access.name}"
-        user = _user_key(access, access.profile.user_id)
-        if user not in self._names_by_user:
-            self._change(lambda: self._names_by_user.setdefault(user, user))
-        return self._names_by_user[user]
+        user_key = _user_key(access, access.profile.user_id)
+        if user_key not in self._names_by_user:
+            self._change(lambda: self._names_by_user.setdefault(user_key, user_key))
+        return self._names_by_user[user_key]
 
     def earlier_names_of(self, name: str) -> tuple[str, ...]:
         """Return the earlier storage names of the account that now has the storage name `name`."""
@@ -71,13 +71,13 @@ class StorageNames:
         """Remember the user of a token. Call this when the server has named the user."""
         if access.token is None or not user_id:
             return
-        user, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
-        if self._names_by_token.get(digest) == self._names_by_user.get(user, ""):
+        user_key, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
+        if self._names_by_token.get(digest) == self._names_by_user.get(user_key, ""):
             return
 
         def record() -> None:
-            is_of_another = current_name in (name for each, name in self._names_by_user.items() if each != user)
-            name = self._names_by_user.setdefault(user, user if is_of_another else current_name)
+            is_of_another = current_name in (name for each, name in self._names_by_user.items() if each != user_key)
+            name = self._names_by_user.setdefault(user_key, user_key if is_of_another else current_name)
             self._names_by_token[digest] = name
             if name != current_name and not is_of_another:
                 self._earlier_names[name] = [*self._earlier_names.get(name, ()), current_name]
@@ -214,8 +214,8 @@ class Profiles:
 
     def at(self, origin: str) -> Profile | None:
         """Return a profile with this origin, if possible the current profile. None if there is none."""
-        of_origin = [entry for entry in self.entries.values() if entry.origin == origin]
-        return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
+        matches = [entry for entry in self.entries.values() if entry.origin == origin]
+        return next((each for each in matches if each.name == self.current), matches[0] if matches else None)
 
     def with_current(self, profile: Profile) -> Profiles:
         """Return a copy with the current profile `profile`, which is added or replaced."""

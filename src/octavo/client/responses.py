@@ -68,16 +68,16 @@ class Transport(Protocol):
 class RawRequest:
     """An HTTP request to send with `Client.raw`."""
 
-    sent: OutgoingRequest
+    outgoing: OutgoingRequest
     route: str
     """Path with names instead of IDs, such as `/v1/spaces/{spaceId}`, for logs and errors."""
 
     def for_page(self, cursor: str) -> RawRequest:
         """Return the request for the page of this list that begins at `cursor`."""
-        path, _, query = self.sent.target.partition("?")
+        path, _, query = self.outgoing.target.partition("?")
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "page"]
         target = f"{path}?{urlencode([*pairs, ('page', cursor)])}"
-        return replace(self, sent=replace(self.sent, target=target))
+        return replace(self, outgoing=replace(self.outgoing, target=target))
 
 
 @dataclass(frozen=True)
@@ -213,14 +213,14 @@ async def read_body(response: StreamedResponse, max_bytes: int, host: str, large
     chunks = limited_chunks(response, max_bytes, _too_large(host, max_bytes))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
-        decoded = chunks
+        decoded_chunks = chunks
     elif encoding in ("gzip", "x-gzip"):
-        decoded = _decompress(chunks, host)
+        decoded_chunks = _decompress(chunks, host)
     else:
         raise BadResponse(f"{host} sent a response in an unsupported encoding. Report this to the server admin.")
     parts: list[bytes] = []
     size = 0
-    async for part in decoded:
+    async for part in decoded_chunks:
         size += len(part)
         if size > max_bytes:
             parts.clear()  # frees the memory, because the traceback of the error keeps this function's variables
@@ -235,8 +235,8 @@ async def limited_chunks(
     response: StreamedResponse, max_bytes: int, too_large: BadResponse
 ) -> AsyncGenerator[bytes, None]:
     """Yield the body in chunks, still compressed. Raises `too_large` if it has, or announces, over `max_bytes`."""
-    declared = response.headers.get("content-length", "")
-    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > max_bytes):
+    length = response.headers.get("content-length", "")
+    if length.isascii() and length.isdecimal() and (len(length) > 15 or int(length) > max_bytes):
         raise too_large
     size = 0
     async for chunk in response.chunks:
@@ -285,20 +285,20 @@ def message_in(body: bytes, headers: Mapping[str, str]) -> str:
 
 
 async def _decompress(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator[bytes, None]:
-    inflate = zlib.decompressobj(_GZIP_WBITS)
+    decompressor = zlib.decompressobj(_GZIP_WBITS)
     async for chunk in chunks:
         while chunk:
-            if inflate.eof:
+            if decompressor.eof:
                 raise BadResponse(f"{host} sent more than one response body. Try again.")
             try:
-                part = inflate.decompress(chunk, _DECOMPRESSION_STEP)
+                part = decompressor.decompress(chunk, _DECOMPRESSION_STEP)
             except zlib.error:
                 raise BadResponse(f"The response from {host} is damaged. Try again.") from None
             yield part
             if len(part) == _DECOMPRESSION_STEP:
                 await asyncio.sleep(0)
-            chunk = inflate.unconsumed_tail or inflate.unused_data
-    if not inflate.eof:
+            chunk = decompressor.unconsumed_tail or decompressor.unused_data
+    if not decompressor.eof:
         raise TruncatedResponse(f"The response from {host} is incomplete. Try again.")
 
 
@@ -315,10 +315,10 @@ def has_no_body(spec: Spec) -> bool:
 
 def max_body_bytes(spec: Spec) -> int:
     """Return the maximum size of the response body of an operation. 0 if there is no body."""
-    kind = spec.response_type
+    response_type = spec.response_type
     if has_no_body(spec):
         return 0
-    return MAX_LIST_BYTES if isinstance(kind, type) and issubclass(kind, ListPage) else MAX_PAGE_BYTES
+    return MAX_LIST_BYTES if isinstance(response_type, type) and issubclass(response_type, ListPage) else MAX_PAGE_BYTES
 
 
 async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
@@ -353,14 +353,14 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
     """Return the items on a page of a list, and the cursor of the next page. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
-    following = page.get("next")
-    return page["items"], following.get("page") if isinstance(following, dict) else following
+    next_page = page.get("next")
+    return page["items"], next_page.get("page") if isinstance(next_page, dict) else next_page
 
 
 def _unreadable_message(error: ValidationError, spec: Spec, host: str) -> str:
-    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    problem = f"{where}: {first['msg']}" if where else first["msg"]
+    first_error = error.errors(include_input=False, include_context=False, include_url=False)[0]
+    where = ".".join(map(str, first_error["loc"]))
+    problem = f"{where}: {first_error['msg']}" if where else first_error["msg"]
     return f"Could not read the response from {host} to {spec.name} ({problem}). Update Octavo, then try again."
 
 

@@ -111,21 +111,21 @@ class ProfileStatus:
 async def check(client: Client) -> Identity:
     """Ask the server about the user and the organizations of a token. Raises ApiError, also for a wrong token."""
     user, loaded_organizations = await asyncio.gather(client(users.Me()), _organizations(client))
-    accessible, problem = loaded_organizations
+    readable, problem = loaded_organizations
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
     facts = [f"You are {name}."]
     missing = [problem] if problem else []
     if not problem:
-        titles = ", ".join(each.title or each.id for each in accessible)
-        count = "1 organization" if len(accessible) == 1 else f"{len(accessible)} organizations"
-        facts.append(f"{count}: {titles}." if accessible else "This API key does not give access to any organization.")
-    for each in accessible:
-        granted = each.permissions
-        if "list_members" in granted.model_fields_set and not granted.list_members:
+        titles = ", ".join(each.title or each.id for each in readable)
+        count = "1 organization" if len(readable) == 1 else f"{len(readable)} organizations"
+        facts.append(f"{count}: {titles}." if readable else "This API key does not give access to any organization.")
+    for each in readable:
+        permissions = each.permissions
+        if "list_members" in permissions.model_fields_set and not permissions.list_members:
             missing.append(f"{each.title or each.id}: this API key does not have permission to list the members.")
-        if "create_content" in granted.model_fields_set and not granted.create_content:
+        if "create_content" in permissions.model_fields_set and not permissions.create_content:
             missing.append(f"{each.title or each.id}: this API key does not have permission to create content.")
-    return Identity(user, accessible, tuple(facts), tuple(missing))
+    return Identity(user, readable, tuple(facts), tuple(missing))
 
 
 async def login(
@@ -335,5 +335,5 @@ def _status(profile_store: ProfileStore, access: Access, *, is_current: bool) ->
         problem = str(error)
     if token is None and not problem:
         problem = no_token_reason(access)
-    shown = (profiles.fingerprint(token), profiles.ending(token)) if token else ("", "")
-    return ProfileStatus(access.profile, access.origin, access.source, is_current, *shown, problem)
+    fingerprint_and_ending = (profiles.fingerprint(token), profiles.ending(token)) if token else ("", "")
+    return ProfileStatus(access.profile, access.origin, access.source, is_current, *fingerprint_and_ending, problem)

@@ -82,7 +82,7 @@ class Fetcher:
                 raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
             return self._read(final_url, parts, response)
 
-    def status(self, url: str) -> int:
+    def fetch_status(self, url: str) -> int:
         """Return the HTTP status of an http or https URL after all redirects. Raises FetchFailure."""
         with self._follow_redirects(url) as (_, _, response):
             return response.status

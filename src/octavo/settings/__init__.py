@@ -168,9 +168,9 @@ class _Values:
         known_variables = [each.variable.removeprefix("OCTAVO_") for each in table.TABLE if each.variable]
         variables = [*known_variables, *_OTHER_VARIABLES]
         for name in self._environ:
-            variable = name.removeprefix("OCTAVO_")
+            suffix = name.removeprefix("OCTAVO_")
             # Other programs may use the prefix. So only similar names are reported.
-            if variable != name and variable not in variables and (suggestion := did_you_mean(variable, variables)):
+            if suffix != name and suffix not in variables and (suggestion := did_you_mean(suffix, variables)):
                 self.problems.append(
                     f"Octavo ignores the variable {name[:60]}.{suggestion.replace('mean ', 'mean OCTAVO_')}"
                 )
@@ -185,15 +185,15 @@ class _Values:
         if value is None or value == "":
             return default
         try:
-            valid = setting.validate(value, partial(self._report_ignored, source_name))
+            valid_value = setting.validate(value, partial(self._report_ignored, source_name))
         except InvalidValueError as error:
             self._report(source_name, why=f"{error}.{error.suggestion} Octavo uses the default.")
             return default
         self.found[setting.name] = SetValue(
-            valid if isinstance(valid, (bool, float)) else value,
+            valid_value if isinstance(valid_value, (bool, float)) else value,
             self._variable_of(source_name) or self._place_in_file(source_name),
         )
-        return valid
+        return valid_value
 
     def reorders_right_to_left(self) -> bool:
         value = self.get(table.RIGHT_TO_LEFT, "auto")
@@ -207,11 +207,11 @@ class _Values:
         return False
 
     def location(self, *names: str) -> str:
-        head, *rest = names
-        if not rest and (variable := self._variable_of(head)):
+        name, *inner = names
+        if not inner and (variable := self._variable_of(name)):
             return variable
-        called = f"{head}.{'.'.join(repr(each[:MAX_NAME_LENGTH]) for each in rest)}" if rest else head
-        return f"{self._place_in_file(*names)}: {called}"
+        path = f"{name}.{'.'.join(repr(each[:MAX_NAME_LENGTH]) for each in inner)}" if inner else name
+        return f"{self._place_in_file(*names)}: {path}"
 
     def _variable_of(self, name: str) -> str:
         """Return the environment variable that sets `name` now. Empty if there is none."""
@@ -234,8 +234,8 @@ class _Values:
 
 
 def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
-    named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
-    return named or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
+    is_known = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
+    return is_known or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
@@ -245,8 +245,8 @@ def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
         return {name: Path(folder) for name, folder in chosen_paths.items()}, []
     import platformdirs  # lazy: slow to load
 
-    system = platformdirs.PlatformDirs("octavo", appauthor=False)
-    folders = {name: Path(chosen_paths[name] or getattr(system, f"user_{name}_dir")) for name in _FOLDERS}
+    default_folders = platformdirs.PlatformDirs("octavo", appauthor=False)
+    folders = {name: Path(chosen_paths[name] or getattr(default_folders, f"user_{name}_dir")) for name in _FOLDERS}
     ignored = [
         f"{variable} is the relative path {quoted(value)}, so Octavo ignores it and uses "
         f"{', '.join(str(folders[name]) for name in used)}. Set {variable} to a path that begins with /."

@@ -84,9 +84,9 @@ class SettingsFile:
         while not is_valid_up_to(len(self._statements)):
             # Each remaining statement is valid alone, so only a repeated name can be wrong.
             index = bisect_left(range(1, len(self._statements) + 1), True, key=lambda count: not is_valid_up_to(count))
-            first = self._statements[index].start
-            refused_lines.append((first, "its name occurs twice in the file"))
-            _remove_statement(lines, first, self._statements)
+            first_line = self._statements[index].start
+            refused_lines.append((first_line, "its name occurs twice in the file"))
+            _remove_statement(lines, first_line, self._statements)
         self.problems += [
             f"{self.path}, line {number + 1}: Octavo cannot read this line ({why}) and ignores it."
             for number, why in sorted(refused_lines)
@@ -98,13 +98,13 @@ def with_value(text: str, name: str, value: str) -> str:
     """Return the settings file `text` with the TOML value `value` for the setting `name`, which must be outside all
     tables. Raises ValueError if the file is invalid or too complex."""
     lines = _lines_of(text)
-    if (found := _find_setting(lines, name)) is not None:
-        first, end = found
-        lines[first:end] = [f"{name} = {value}{_comment_of(lines[first:end])}"]
+    if (line_range := _find_setting(lines, name)) is not None:
+        start, end = line_range
+        lines[start:end] = [f"{name} = {value}{_comment_of(lines[start:end])}"]
     else:
-        first = _index_of_new_setting(lines)
+        start = _index_of_new_setting(lines)
         # The empty line separates the setting from the next table or its comment.
-        lines[first:first] = [f"{name} = {value}", *([""] if first < len(lines) and lines[first].strip() else [])]
+        lines[start:start] = [f"{name} = {value}", *([""] if start < len(lines) and lines[start].strip() else [])]
     return _join_checked(lines, text, {**parse_toml(text), **parse_toml(f"{name} = {value}")})
 
 
@@ -112,10 +112,10 @@ def without_value(text: str, name: str) -> str:
     """Return the settings file `text` without the setting `name`, which must be outside all tables. Raises ValueError
     if the file is invalid or too complex."""
     lines = _lines_of(text)
-    if (found := _find_setting(lines, name)) is not None:
-        first, end = found
-        is_between_empty_lines = (first == 0 or not lines[first - 1]) and end < len(lines) - 1 and not lines[end]
-        del lines[first : end + is_between_empty_lines]
+    if (line_range := _find_setting(lines, name)) is not None:
+        start, end = line_range
+        is_between_empty_lines = (start == 0 or not lines[start - 1]) and end < len(lines) - 1 and not lines[end]
+        del lines[start : end + is_between_empty_lines]
     return _join_checked(lines, text, {key: value for key, value in parse_toml(text).items() if key != name})
 
 
@@ -152,11 +152,11 @@ def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
 
 
 def _comment_of(lines: list[str]) -> str:
-    last = lines[-1]
-    for comment_match in re.finditer(r"\s*#", last):
+    last_line = lines[-1]
+    for comment_match in re.finditer(r"\s*#", last_line):
         with suppress(ValueError):  # without valid TOML before it, the # belongs to the value
-            parse_toml("\n".join([*lines[:-1], last[: comment_match.start()]]))
-            return last[comment_match.start() :]
+            parse_toml("\n".join([*lines[:-1], last_line[: comment_match.start()]]))
+            return last_line[comment_match.start() :]
     return ""
 
 

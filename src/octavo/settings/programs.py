@@ -58,15 +58,15 @@ def _valid_sections(
     section's name. Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
-    names: dict[str, str] = {}
+    names_by_id: dict[str, str] = {}
     for section in value[:max_count]:
         problems = list(problems_in(section))
         if not problems and (name := section.get("name")) is not None:
-            if (other := names.get(id_of_name(name))) is not None:
+            if (other_name := names_by_id.get(id_of_name(name))) is not None:
                 problems = [
-                    ("name", f"{quoted(name)} has the same letters as {quoted(other)}, the name of another {kind}")
+                    ("name", f"{quoted(name)} has the same letters as {quoted(other_name)}, the name of another {kind}")
                 ]
-            names.setdefault(id_of_name(name), name)
+            names_by_id.setdefault(id_of_name(name), name)
         for field, why in problems:
             report_ignored(f"{field} {why}", result=f"Octavo ignores the {kind}.")
         if not problems:
@@ -184,7 +184,7 @@ def _custom_command_problems(section: Section) -> Iterator[tuple[str, str]]:
             f"contains {quoted(unknown)}.{did_you_mean(unknown, ITEM_KINDS)} The items are {', '.join(ITEM_KINDS)}",
         )
     yield from _command_problems(section.get("command"), COMMAND_PLACEHOLDERS, '["make-ticket", "{ref}"]')
-    yield from _choice(section, "show", RESULTS)
+    yield from _choice_problems(section, "show", RESULTS)
     for field in ("confirm", "writes"):
         if not isinstance(section.get(field, False), bool):
             yield field, "must be true or false"
@@ -232,10 +232,10 @@ def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter,
             yield label, why
 
     sections = _valid_sections(value, "linter", _MAX_LINTERS, report_ignored, problems_in)
-    return tuple(map(_linter, sections))
+    return tuple(map(_build_linter, sections))
 
 
-def _linter(section: Section) -> Linter:
+def _build_linter(section: Section) -> Linter:
     folder = section.get("folder")
     mask = section.get("mask", ["tags"] if section["format"] in _MASKED_BY_DEFAULT else [])
     return Linter(
@@ -259,16 +259,16 @@ def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _command_problems(command, LINTER_PLACEHOLDERS, '["vale", "--output=JSON", "{file}"]')
     if _is_command(command) and not any("{file}" in each or each == "-" for each in command):
         yield "command", "needs the argument {file}, or - for the page on standard input"
-    yield from _choice(section, "format", FORMATS, needed=True)
-    yield from _choice(section, "columns", COLUMNS)
+    yield from _choice_problems(section, "format", FORMATS, needed=True)
+    yield from _choice_problems(section, "columns", COLUMNS)
     for field in ("mask", "spaces", "env"):
         values = section.get(field, [])
         if not (isinstance(values, list) and all(_is_line(each) for each in values)):
             yield field, "must be a list of texts"
         elif field == "mask" and (unknown := next((each for each in values if each not in MASKS), "")):
             yield field, f"contains {quoted(unknown)}.{did_you_mean(unknown, MASKS)} The parts are {', '.join(MASKS)}"
-        elif field == "env" and (unfit := next((each for each in values if not _is_allowed(each)), "")):
-            yield field, f"contains {quoted(unfit)}, which is not a variable that linters can get"
+        elif field == "env" and (forbidden_name := next((each for each in values if not _is_allowed(each)), "")):
+            yield field, f"contains {quoted(forbidden_name)}, which is not a variable that linters can get"
     if not (section.get("folder") is None or _is_line(section["folder"])):
         yield "folder", "must be the path of a folder"
     for field in ("auto", "blocks"):
@@ -276,7 +276,7 @@ def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
             yield field, "must be true or false"
 
 
-def _choice(
+def _choice_problems(
     section: Section, field: str, choices: Collection[str], *, needed: bool = False
 ) -> Iterator[tuple[str, str]]:
     value = section.get(field)

@@ -186,8 +186,8 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
             problems = [("", f"must have a name of 1 to {MAX_NAME_LENGTH} printable characters"), *problems]
         if not problems and len(filters) == _MAX_FILTERS:
             problems = [("", f"exceeds the limit of {_MAX_FILTERS} filters")]
-        for part, why in problems:
-            report_ignored(why, *filter(None, (name, part)), result="Octavo ignores the filter.")
+        for condition, why in problems:
+            report_ignored(why, *filter(None, (name, condition)), result="Octavo ignores the filter.")
         if not problems:
             reasons = tuple(_FORMER_REASONS.get(each, each) for each in section.get("reasons", ()))
             filters.append(InboxFilter(name.strip(), reasons, section.get("space", ""), section.get("words", "")))

@@ -152,18 +152,18 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
             _check_keyring(profile_store)
         _show_token_page(access.origin, opens_browser=options.web)
     key = _read_key(options, host_of(access.origin))
-    signed = asyncio.run(
+    signed_in = asyncio.run(
         signing_in.login(
             profile_store, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage
         )
     )
-    for fact in (*signed.identity.facts, *signed.identity.missing):
+    for fact in (*signed_in.identity.facts, *signed_in.identity.missing):
         _print_line(fact)
-    _require_stored(signed)
-    _print_line(f"Signed in to {access.origin} as profile {signed.profile.name}.")
-    _print_line(f"The API key is stored {STORE_PHRASES[signed.profile.store]}.")
-    if signed.deletion_problem:
-        _print_line(signed.deletion_problem)
+    _require_stored(signed_in)
+    _print_line(f"Signed in to {access.origin} as profile {signed_in.profile.name}.")
+    _print_line(f"The API key is stored {STORE_PHRASES[signed_in.profile.store]}.")
+    if signed_in.deletion_problem:
+        _print_line(signed_in.deletion_problem)
     return 0
 
 
@@ -187,10 +187,10 @@ def _show_token_page(origin: str, *, opens_browser: bool) -> None:
         raise Failure(f"Could not open the browser: Octavo does not know the page of {origin} for API keys.", USAGE)
 
 
-def _require_stored(signed: SignedIn) -> None:
-    if signed.notice:
+def _require_stored(signed_in: SignedIn) -> None:
+    if signed_in.notice:
         # The notice says why the key is not stored. Octavo would forget the key at the end of this command.
-        raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
+        raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed_in.notice}")
 
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
@@ -230,12 +230,12 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
         raise Failure("You are not signed in. Run: octavo auth login", NOT_SIGNED_IN)
     key = _read_key(options, host_of(access.origin))
     is_file = profile.store == "file"
-    signed = asyncio.run(
+    signed_in = asyncio.run(
         signing_in.login(profile_store, access.origin, key, name=profile.name, insecure_storage=is_file)
     )
     if saved_profiles.current not in ("", profile.name):
         signing_in.switch(profile_store, saved_profiles.current)  # `login` made this profile current, so switch back
-    _require_stored(signed)
+    _require_stored(signed_in)
     _print_line(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
     if os.environ.get(profiles.KEY_VARIABLE):
         _print_line(
@@ -253,9 +253,9 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     accounts = StorageNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
-    deleted = "cached pages" if signed_out.deletion_problem else "API key and cached pages"
+    deleted_phrase = "cached pages" if signed_out.deletion_problem else "API key and cached pages"
     _print_line(
-        f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}."
+        f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted_phrase}."
     )
     for each in remains.sentences():
         _print_line(each)

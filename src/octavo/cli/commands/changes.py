@@ -133,9 +133,9 @@ class ChangeList:
         is_filtered = options.outdated or options.reviewer is not None
         limit = min(PAGE_LIMIT, output.limit + 1) if output.limit is not None and not is_filtered else PAGE_LIMIT
         statuses = STATUSES if options.status == "all" else (options.status,)
-        lists = [await self._list(status, author, limit) for status in statuses]
-        if len(lists) == 1:
-            async for page in read_pages(self._live.send, lists[0]):
+        list_operations = [await self._list(status, author, limit) for status in statuses]
+        if len(list_operations) == 1:
+            async for page in read_pages(self._live.send, list_operations[0]):
                 output.total = None if is_filtered else page.count
                 for each in page.items:
                     if each.outdated or not options.outdated:
@@ -143,7 +143,7 @@ class ChangeList:
             return
         # The API lists one status per request, so the lists are joined and sorted here.
         change_requests = [
-            each for op in lists async for page in read_pages(self._live.send, op) for each in page.items
+            each for op in list_operations async for page in read_pages(self._live.send, op) for each in page.items
         ]
         output.total = None if is_filtered else len(change_requests)
         earliest = datetime.min.replace(tzinfo=UTC)
@@ -152,21 +152,21 @@ class ChangeList:
                 yield each
 
     async def _list(self, status: Status, author: User | None, limit: int) -> ListInSpace | ListOfOrganization:
-        creator = {"creator": author.id} if author is not None else {}
+        creator_field = {"creator": author.id} if author is not None else {}
         if self._space is not None:
-            return ListInSpace(at=self._space.ref, status=status, limit=limit, **creator)
+            return ListInSpace(at=self._space.ref, status=status, limit=limit, **creator_field)
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
-        return ListOfOrganization(at=at, status=status, limit=limit, **creator)
+        return ListOfOrganization(at=at, status=status, limit=limit, **creator_field)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
         """Add the change requests to the output. Return False if the output has reached its limit."""
         field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
-        spaces = {each.id: each for each in await self._resolver.spaces()}
+        spaces_by_id = {each.id: each for each in await self._resolver.spaces()}
 
         async def row(change_request: ChangeRequest) -> Row:
-            space = self._space or spaces.get(change_request.space or "")
+            space = self._space or spaces_by_id.get(change_request.space or "")
             return await change_row(self._resolver, change_request, space, field_names)
 
         rows = await gather_bounded(row, batch)
@@ -237,8 +237,7 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request if its checks pass. With `--check`, only run them. Return JSON. Raises ApiError,
-    Failure."""
+    """Merge a change request if its checks pass. With `--check`, only run them. Return JSON. Raises ApiError."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
@@ -258,12 +257,12 @@ async def merge_one(session: Session, options: argparse.Namespace, target: RefTa
     why = _why_not_merged(checks, options.allow, name)
     if options.check:
         return {**row, "blocked": bool(why), "printed": _print_checks_unless_json(options, name, checks)}
-    is_asked = not options.yes
-    if is_asked:
+    asks_user = not options.yes
+    if asks_user:
         _print_checks_unless_json(options, name, checks)
     if why:
         raise Failure(f"Could not merge {name}: {why}", BLOCKED)
-    if is_asked and not _is_confirmed(name):
+    if asks_user and not _is_confirmed(name):
         raise Failure(f"Did not merge {name}.")
     merge_result = await merge(session.live, at, checks.merge_state)
     _raise_unless_done(merge_result, "merge", name)
@@ -293,16 +292,16 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
     """Return why the change request cannot be merged, without a full stop. Empty if it can."""
-    if blocked := _why_blocked(checks):
-        return f"{blocked[:1].lower()}{blocked[1:]}"
+    if blocked_reason := _why_blocked(checks):
+        return f"{blocked_reason[:1].lower()}{blocked_reason[1:]}"
     if checks.conflicts and "conflicts" not in allowed:
-        count = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
-        return f"{count} with main. Resolve them in Octavo: octavo open {name}"
+        count_phrase = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
+        return f"{count_phrase} with main. Resolve them in Octavo: octavo open {name}"
     for each in check_rows(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
-    if checks.deleted_titles and "deleted" not in allowed and (typed := _why_number_required(checks)):
-        return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
+    if checks.deleted_titles and "deleted" not in allowed and (number_reason := _why_number_required(checks)):
+        return f"{number_reason[:1].lower()}{number_reason[1:]}. To merge anyway, use --allow deleted"
     return ""
 
 

@@ -47,10 +47,10 @@ def text_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     has_colors = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     lines = []
     for each in findings:
-        place, severity = f"{safe_address(each.path)}:{each.location.line}:{each.location.column}:", f"{each.severity}:"
+        where, severity = f"{safe_address(each.path)}:{each.location.line}:{each.location.column}:", f"{each.severity}:"
         if has_colors:
-            place, severity = f"\x1b[1m{place}\x1b[m", f"\x1b[{_COLORS[each.severity]}m{severity}\x1b[m"
-        lines.append(f"{place} {severity} {each.message} ({_rule_name(each)})\n")
+            where, severity = f"\x1b[1m{where}\x1b[m", f"\x1b[{_COLORS[each.severity]}m{severity}\x1b[m"
+        lines.append(f"{where} {severity} {each.message} ({_rule_name(each)})\n")
     return "".join(lines)
 
 
@@ -87,12 +87,12 @@ def github_commands(findings: Sequence[Finding], texts: Mapping[str, str]) -> st
 
 
 def _github_command(finding: Finding) -> str:
-    place = finding.location
-    facts = {"file": finding.path, "line": place.line, "col": place.column}
-    if place.line == place.end_line and place.end_column > place.column:
-        facts |= {"endLine": place.end_line, "endColumn": place.end_column}
-    facts["title"] = _rule_name(finding)
-    values = ",".join(f"{name}={_escape(str(value), is_value=True)}" for name, value in facts.items())
+    location = finding.location
+    properties = {"file": finding.path, "line": location.line, "col": location.column}
+    if location.line == location.end_line and location.end_column > location.column:
+        properties |= {"endLine": location.end_line, "endColumn": location.end_column}
+    properties["title"] = _rule_name(finding)
+    values = ",".join(f"{name}={_escape(str(value), is_value=True)}" for name, value in properties.items())
     return f"::{_GITHUB_COMMANDS[finding.severity]} {values}::{_escape(finding.message)}"
 
 
@@ -108,9 +108,9 @@ def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
 
 
 def _rdjson(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
-    place = finding.location
-    start = {"line": place.line, "column": _byte_column(lines, place.line, place.column)}
-    end = {"line": place.end_line, "column": _byte_column(lines, place.end_line, place.end_column)}
+    location = finding.location
+    start = {"line": location.line, "column": _byte_column(lines, location.line, location.column)}
+    end = {"line": location.end_line, "column": _byte_column(lines, location.end_line, location.end_column)}
     diagnostic: dict[str, Any] = {
         "message": finding.message,
         "location": {"path": finding.path, "range": {"start": start, "end": end}},
@@ -148,8 +148,8 @@ def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
     if source != OWN_TOOL:
         return {"id": rule or source}
     known_rule = RULES[rule]
-    level = {"level": _SARIF_LEVELS[known_rule.severity]}
-    return {"id": rule, "shortDescription": {"text": known_rule.problem}, "defaultConfiguration": level}
+    level_field = {"level": _SARIF_LEVELS[known_rule.severity]}
+    return {"id": rule, "shortDescription": {"text": known_rule.problem}, "defaultConfiguration": level_field}
 
 
 def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
@@ -236,9 +236,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
     if options.is_added_only or options.runs_linters:
-        name = "--added" if options.is_added_only else "--linters"
+        option = "--added" if options.is_added_only else "--linters"
         raise Failure(
-            f"Could not check {_target_label(options.target)}: {name} needs a REF, such as handbook/7.", USAGE
+            f"Could not check {_target_label(options.target)}: {option} needs a REF, such as handbook/7.", USAGE
         )
     rules = choose_rules(options.rules, options.ignored, path)
     prefix = "" if options.target in (".", "./") else readable_name(options.target)

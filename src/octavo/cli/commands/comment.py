@@ -61,8 +61,8 @@ def block_with_key(document: Document, key: str, page_name: str) -> Block:
 
 def block_with_words(document: Document, words: str, page_name: str) -> Block:
     """Return the smallest block that contains `words`. Raises Failure unless there is exactly one."""
-    searched = " ".join(fold(words).split())
-    blocks = [each for each in _blocks_with_text(document) if searched and searched in _normalized_text(each)]
+    folded_words = " ".join(fold(words).split())
+    blocks = [each for each in _blocks_with_text(document) if folded_words and folded_words in _normalized_text(each)]
     if not blocks:
         raise Failure(
             f"Could not find “{safe_line(words[:60])}” in {page_name}. Quote words as readers see them.", NOT_FOUND
@@ -104,10 +104,10 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
     )
     add_text_options(command)
     command.add_argument("--page", metavar="PAGE", help="the page, by its path, id or title")
-    places = command.add_mutually_exclusive_group()
-    places.add_argument("--block", metavar="KEY", help="the block, by its key")
-    places.add_argument("--quote", metavar="WORDS", help="the block that contains these words")
-    places.add_argument("--line", type=int, metavar="N", help="the block at this line of the Markdown")
+    place_group = command.add_mutually_exclusive_group()
+    place_group.add_argument("--block", metavar="KEY", help="the block, by its key")
+    place_group.add_argument("--quote", metavar="WORDS", help="the block that contains these words")
+    place_group.add_argument("--line", type=int, metavar="N", help="the block at this line of the Markdown")
     command.add_argument(
         "--suggest", metavar="FILE", help="suggest this text instead of the block; - reads standard input"
     )
@@ -146,8 +146,8 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
     place = await _find_place(resolver, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
         raise Failure(f"Could not keep the comment pending: {target.ref.without_page} is not a change request.", USAGE)
-    where = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
-    op = comments.Create(at=target.at, body=Markdown(markdown=_comment_text(options, place)), **where)
+    place_fields = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
+    op = comments.Create(at=target.at, body=Markdown(markdown=_comment_text(options, place)), **place_fields)
     write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
     if options.pending:
         (entry,) = await session.outbox.add_pending_comments([write])
@@ -174,13 +174,13 @@ async def _write_reply(
     check_allowed(
         why or why_not_in_thread(thread.target.space, thread.comment, "reply_resolve" if resolves else "reply"), "reply"
     )
-    reply = comments.CreateReply(
+    create_reply = comments.CreateReply(
         at=thread.at, comment_id=thread_id, body=Markdown(markdown=read_text(options, "reply"))
     )
-    writes = [NewWrite(reply, "reply", once_key(options.once), context=thread.ref)]
+    writes = [NewWrite(create_reply, "reply", once_key(options.once), context=thread.ref)]
     if resolves and thread.comment.is_open:
-        resolve = comments.Update(at=thread.at, comment_id=thread_id, resolved=True)
-        writes.append(NewWrite(resolve, "resolve the thread", context=thread.ref))
+        resolve_thread = comments.Update(at=thread.at, comment_id=thread_id, resolved=True)
+        writes.append(NewWrite(resolve_thread, "resolve the thread", context=thread.ref))
     entries = await send(session, writes, options)
     print_written(session, options, thread.target, entries[0], thread_id=thread_id)
 
@@ -309,14 +309,14 @@ def _run_react(options: argparse.Namespace) -> int:
         thread = await find_thread(RefResolver(session, options), options.thread)
         check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
         me = session.outbox.me
-        mine = {
+        own_emojis = {
             to_emoji(each.emoji)
             for each in thread.comment.reactions
             if any(me and user.user.id == me.id for user in each.users)
         }
-        if (to_emoji(emoji) in mine) is options.remove:
-            change = {"removed_reactions" if options.remove else "added_reactions": (emoji,)}
-            op = comments.Update(at=thread.at, comment_id=thread.comment.id, **change)
+        if (to_emoji(emoji) in own_emojis) is options.remove:
+            reaction_field = {"removed_reactions" if options.remove else "added_reactions": (emoji,)}
+            op = comments.Update(at=thread.at, comment_id=thread.comment.id, **reaction_field)
             await send(session, [NewWrite(op, "react", context=thread.ref)], options)
         status = "removed" if options.remove else "added"
         row = {"id": thread.comment.id, "ref": thread.ref, "emoji": emoji, "status": status}

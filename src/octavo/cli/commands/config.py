@@ -46,7 +46,7 @@ _COLUMNS = (
 def _declare(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     add_output_options(add_command(actions, "list", "list all settings with their values"))
-    got = add_command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
+    get_command = add_command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
     set_command = add_command(
         actions,
         "set",
@@ -55,8 +55,8 @@ def _declare(command: argparse.ArgumentParser) -> None:
         "octavo config edit",
         examples=("octavo config set theme dark", 'octavo config set quick_replies "Fixed, thank you." "Will do."'),
     )
-    removed = add_command(actions, "unset", "remove a setting, so that its default is used")
-    for each in (got, set_command, removed):
+    unset_command = add_command(actions, "unset", "remove a setting, so that its default is used")
+    for each in (get_command, set_command, unset_command):
         each.add_argument("name", metavar="NAME", help="the name of a setting (as shown by `octavo config list`)")
     set_command.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
     add_command(actions, "edit", "open the settings in your editor")
@@ -149,7 +149,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
     value = list(values) if is_list else values[0]
     try:
         "".join(values).encode()
-        valid = setting.validate(value, lambda why, *_, **__: reasons.append(why))
+        valid_value = setting.validate(value, lambda why, *_, **__: reasons.append(why))
     except UnicodeEncodeError:
         reasons = ["must be UTF-8 text"]
     except InvalidValueError as error:
@@ -157,7 +157,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
     if reasons:
         reason = reasons[0].removesuffix(".")
         raise Failure(f"Could not set {setting.name}: the value {reason}{'' if reason.endswith('?') else '.'}", USAGE)
-    return valid if isinstance(valid, (bool, float)) else value
+    return valid_value if isinstance(valid_value, (bool, float)) else value
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:

@@ -46,27 +46,27 @@ def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE) from None
         return None
     with file_failures("read the folder"):
-        local = LocalFiles.read(folder)
-        changes = [each for each in local.changes() if each.kind != "file"]
+        local_files = LocalFiles.read(folder)
+        changes = [each for each in local_files.changes() if each.kind != "file"]
         if argument is not None:
             try:
                 path = path_in(folder, argument)
             except Failure:
                 return None
-            if path not in {*local.data, *folder.files, *local.unlisted}:
+            if path not in {*local_files.data, *folder.files, *local_files.unlisted}:
                 return None
             changes = [each for each in changes if path in (each.path, each.old_path)]
-        return [_texts_of_file(local, each) for each in changes]
+        return [_texts_of_file(local_files, each) for each in changes]
 
 
-def _texts_of_file(local: LocalFiles, change: FileChange) -> PageTexts:
-    folder = local.folder
+def _texts_of_file(local_files: LocalFiles, change: FileChange) -> PageTexts:
+    folder = local_files.folder
     old_path = change.old_path or next(
-        (file.path for file in folder.files.values() if local.current_path(file) == change.path), ""
+        (file.path for file in folder.files.values() if local_files.current_path(file) == change.path), ""
     )
     file = folder.files.get(old_path)
     old_text = folder.base_text(file.base_sha256) if file is not None else ""
-    new_text = local.text(change.path)
+    new_text = local_files.text(change.path)
     title = PageFile(new_text or old_text).title
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
@@ -119,14 +119,14 @@ def run(options: argparse.Namespace) -> int:
     if options.context < 0:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
     field_names = fields_to_print(options, FIELDS)
-    if not options.page and (files := changed_texts_of_folder(options.ref)) is not None:
+    if not options.page and (changed_texts := changed_texts_of_folder(options.ref)) is not None:
         if field_names:
-            texts = export_texts(files, (), ExportOptions(changed_only=True))
+            texts = export_texts(changed_texts, (), ExportOptions(changed_only=True))
             row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
             print_object(options, FIELDS, row, str)
         else:
-            _print(options, files)
-        return 1 if files and options.exit_code else 0
+            _print(options, changed_texts)
+        return 1 if changed_texts and options.exit_code else 0
 
     async def use_session(session: Session) -> int:
         resolver = RefResolver(session, options)
@@ -147,8 +147,8 @@ def run(options: argparse.Namespace) -> int:
 async def _print_json(
     options: argparse.Namespace, resolver: RefResolver, target: RefTarget, field_names: AbstractSet[str]
 ) -> bool:
-    choices = ExportOptions(options.page or "", changed_only=True, against=options.against)
-    row = await export_review(resolver, target, choices, {*field_names, "pages"})
+    export_options = ExportOptions(options.page or "", changed_only=True, against=options.against)
+    row = await export_review(resolver, target, export_options, {*field_names, "pages"})
     if row["truncated"]:
         tell("Showing the first pages only. For the other pages, write: octavo diff REF PAGE")
     print_object(options, FIELDS, row, str)

@@ -198,19 +198,19 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 def _run_restore(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
     with file_failures("restore"), folder.locked():
-        local = LocalFiles.read(folder)
-        chosen_files = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
+        local_files = LocalFiles.read(folder)
+        chosen_files = [_find_tracked_file(folder, local_files, path_in(folder, each)) for each in options.files]
         for file in chosen_files:
             if file.is_text:
-                text, now = folder.base_text(file.base_sha256), folder.data(file.path) or b""
-                _restore_file(folder, file, encode_like(text, now))
-        files_to_download = [file for file in chosen_files if not file.is_text and local.is_changed(file)]
+                text, current_data = folder.base_text(file.base_sha256), folder.data(file.path) or b""
+                _restore_file(folder, file, encode_like(text, current_data))
+        files_to_download = [file for file in chosen_files if not file.is_text and local_files.is_changed(file)]
         return _restore_from_server(options, folder, files_to_download) if files_to_download else 0
 
 
-def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
+def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str) -> TrackedFile:
     for file in folder.files.values():
-        if path in (file.path, local.current_path(file)):
+        if path in (file.path, local_files.current_path(file)):
             return file
     hint = did_you_mean(path, folder.files)
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
@@ -218,14 +218,14 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
     """Restore a file to `data`, its content at the last pull. If you changed the file, keep a copy."""
-    mine = folder.data(file.path)
-    if mine is not None and file.has_content(mine):
+    own_data = folder.data(file.path)
+    if own_data is not None and file.has_content(own_data):
         write_out(f"{file.path} has no changes.\n")
         return
-    copy = folder.keep_copy(file.path, mine) if mine is not None else ""
+    copy_path = folder.keep_copy(file.path, own_data) if own_data is not None else ""
     if reason := folder.write(file.path, data):
         raise Failure(f"Could not restore {file.path}: {reason}.")
-    write_out(f"Restored {file.path}.{f' Your version is in {copy}.' if copy else ''}\n")
+    write_out(f"Restored {file.path}.{f' Your version is in {copy_path}.' if copy_path else ''}\n")
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
@@ -273,20 +273,20 @@ def _declare_export(command: argparse.ArgumentParser) -> None:
 def _run_export(options: argparse.Namespace) -> int:
     path = Path(os.path.expanduser(options.exported_folder))
     options.pages_folder = path
-    before, top = fingerprint(path), path.resolve()
+    old_fingerprint, top = fingerprint(path), path.resolve()
 
     async def use_session(session: Session) -> None:
         assert session.folder_warnings is not None, "the session shows a folder"
         await session.folder_warnings()
-        space = platforms.space_id_of_folder(platform_folder_of(read_settings(), path), path)
-        if space is None:
+        space_id = platforms.space_id_of_folder(platform_folder_of(read_settings(), path), path)
+        if space_id is None:
             raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
         with file_failures(f"export to {path}"):
-            folder = PulledFolder.new(top, "octavo:folder", space)  # `new` stores nothing in the folder.
-            reader = SpaceReader(session.live.send, session.download, SpaceRef(space_id=space))
+            folder = PulledFolder.new(top, "octavo:folder", space_id)  # `new` stores nothing in the folder.
+            reader = SpaceReader(session.live.send, session.download, SpaceRef(space_id=space_id))
             changes, skipped = await export_changes(folder, reader)
             if options.write:
-                if fingerprint(path) != before:
+                if fingerprint(path) != old_fingerprint:
                     raise Failure(f"Could not export to {path}: its files changed meanwhile. Run the command again.")
                 skipped = (*skipped, *write_export(folder, changes))
         with Output(options, EXPORT_FIELDS, EXPORT_COLUMNS, empty="The folder has all merged changes.") as output:
@@ -348,13 +348,13 @@ def _run_propose(options: argparse.Namespace) -> int:
 
 
 async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder, options: argparse.Namespace) -> int:
-    into = None
+    into_request = None
     if options.into:
         target = await resolver.resolve(options.into)
-        into = target.change_request
-        if into is None or target.space.id != folder.space_id:
+        into_request = target.change_request
+        if into_request is None or target.space.id != folder.space_id:
             raise Failure(f"Could not propose: {options.into} is not a change request of this space.", USAGE)
-    proposal = Proposal(folder, session.live, session.download, options.subject.strip(), into)
+    proposal = Proposal(folder, session.live, session.download, options.subject.strip(), into_request)
     report_progress("Comparing…")
     plan = await proposal.plan()
     report_progress("")
@@ -377,8 +377,8 @@ async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder
 def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
     if plan.blocked:
         tell_first([f"{each}." for each in plan.blocked])
-        conflicts = plural(len(plan.blocked), "conflict")
-        raise Failure(f"Could not propose: {conflicts} with main. {MERGE_FIRST}.", BLOCKED)
+        count_phrase = plural(len(plan.blocked), "conflict")
+        raise Failure(f"Could not propose: {count_phrase} with main. {MERGE_FIRST}.", BLOCKED)
     if plan.unsupported and not options.partial:
         tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
         raise Failure("Nothing was proposed. To propose the rest, run: octavo propose --partial", BLOCKED)

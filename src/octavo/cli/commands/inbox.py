@@ -130,8 +130,8 @@ class InboxList:
     async def _watch(self, loader: InboxLoader, changed: asyncio.Event) -> None:
         poller = Poller(self._session.live, after_poll=loader.poll)
         stamps = {each.key: each.stamp for each in self._select_rows(loader)}
-        count = f"{len(stamps)} item needs" if len(stamps) == 1 else f"{len(stamps)} items need"
-        tell(f"Watching the inbox. {count} you now. To stop, press ctrl+c.")
+        count_phrase = f"{len(stamps)} item needs" if len(stamps) == 1 else f"{len(stamps)} items need"
+        tell(f"Watching the inbox. {count_phrase} you now. To stop, press ctrl+c.")
         while True:
             changed.clear()
             for each in self._select_rows(loader):

@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import RevisionRef
 from octavo.cli import review_export
-from octavo.cli.api import Files, input_label
+from octavo.cli.api import ArgumentFiles, input_label
 from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import ComparedVersions, changed_items, viewed_revision
 from octavo.cli.connection import (
@@ -78,35 +78,35 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
     await _check_revision(session, target, change_request, options, action)
     entries = await add_and_send(session, lambda: _add_writes(session, target, options, text, action), action, options)
-    number = sum(not each.traits.is_review for each in entries)
+    comment_count = sum(not each.traits.is_review for each in entries)
     row = {
         "ref": target.ref.without_page,
         "status": options.verdict,
         "revision": change_request.revision,
-        "comments": number,
+        "comments": comment_count,
         "url": change_request.urls.app,
     }
-    print_object(options, VERDICT_FIELDS, row, lambda: _sentence(target, options.verdict, number))
+    print_object(options, VERDICT_FIELDS, row, lambda: _sentence(target, options.verdict, comment_count))
 
 
 async def _check_revision(
     session: Session, target: RefTarget, change_request: ChangeRequest, options: argparse.Namespace, action: str
 ) -> None:
-    viewed = options.revision or viewed_revision(session, change_request)
-    if not viewed or viewed == change_request.revision or not change_request.revision:
+    viewed_id = options.revision or viewed_revision(session, change_request)
+    if not viewed_id or viewed_id == change_request.revision or not change_request.revision:
         return
-    space = target.space.id
+    space_id = target.space.id
     versions = ComparedVersions(
-        RevisionRef(space_id=space, revision_id=viewed),
-        RevisionRef(space_id=space, revision_id=change_request.revision),
+        RevisionRef(space_id=space_id, revision_id=viewed_id),
+        RevisionRef(space_id=space_id, revision_id=change_request.revision),
     )
     try:
-        number = len(await changed_items(session.live, target, versions))
+        count = len(await changed_items(session.live, target, versions))
     except ApiError:
-        number = 0  # the message does not need the number
-    pages = "1 page changed" if number == 1 else f"{number} pages changed" if number else "it was edited"
-    command = f"octavo diff {target.ref.without_page} --against {viewed}"
-    raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {command}", BLOCKED)
+        count = 0  # the message does not need the number
+    changes = "1 page changed" if count == 1 else f"{count} pages changed" if count else "it was edited"
+    command = f"octavo diff {target.ref.without_page} --against {viewed_id}"
+    raise Failure(f"Could not {action}: {changes} since you viewed it. Look: {command}", BLOCKED)
 
 
 async def _add_writes(
@@ -114,14 +114,14 @@ async def _add_writes(
 ) -> Sequence[OutboxEntry]:
     change_request = target.change_request
     assert change_request is not None, "only change requests have reviews"
-    at, pending = change_request.ref(target.space.ref), session.outbox.pending_comments(target.at)
+    at, pending_comments = change_request.ref(target.space.ref), session.outbox.pending_comments(target.at)
     if options.verdict == "commented":
-        if not (text or pending):
+        if not (text or pending_comments):
             raise Failure(f"Could not {action}: there are no pending comments. Use -m TEXT or -F FILE.", USAGE)
         key = once_key(options.once)
         comment = NewWrite(comments.Create(at=at, body=Markdown(markdown=text)), "comment", key) if text else None
         return await session.outbox.submit_review(at, comment, once_key=key)
-    if options.verdict == "changes-requested" and not (text or pending):
+    if options.verdict == "changes-requested" and not (text or pending_comments):
         raise Failure(f"Could not {action}: say what needs to change. Use -m TEXT or -F FILE.", USAGE)
     verdict: Verdict = options.verdict
     result = await submit_review(
@@ -138,10 +138,10 @@ async def _add_writes(
     return result.result
 
 
-def _sentence(target: RefTarget, verdict: str, number: int) -> str:
+def _sentence(target: RefTarget, verdict: str, count: int) -> str:
     phrase = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[verdict]
-    with_comments = "" if not number else " with 1 comment" if number == 1 else f" with {number} comments"
-    return f"{phrase} {target.ref.without_page}{with_comments}.\n"
+    suffix = "" if not count else " with 1 comment" if count == 1 else f" with {count} comments"
+    return f"{phrase} {target.ref.without_page}{suffix}.\n"
 
 
 IMPORT_FIELDS = declare_fields("proposed object[], known integer, overLimit integer, notPlaced object[]")
@@ -210,9 +210,9 @@ def run(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> None:
         resolver = RefResolver(session, options)
         target = await resolver.resolve(options.ref)
-        choices = ExportOptions(options.page or "", options.changed_only)
+        export_options = ExportOptions(options.page or "", options.changed_only)
         at = change_request_ref(target)
-        row = await export_review(resolver, target, choices, field_names)
+        row = await export_review(resolver, target, export_options, field_names)
         if "proposed" in field_names:
             paths = await page_paths(session.live, at)
             row["proposed"] = [proposed_row(each, paths) for each in session.proposed_notes.at(at)]
@@ -224,7 +224,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    name, content = input_label(options.notes), Files().read(options.notes)
+    name, content = input_label(options.notes), ArgumentFiles().read(options.notes)
     is_jsonl = options.format == "jsonl"
     notes = read_notes(content, name) if is_jsonl else []
     reports = () if is_jsonl else read_report_file(content, options.format, name)
@@ -242,16 +242,16 @@ def _import(options: argparse.Namespace) -> int:
     return run_connected(options, import_notes, action="propose the notes")
 
 
-def _print_result(options: argparse.Namespace, found: ReportNotes, result: ImportResult) -> None:
+def _print_result(options: argparse.Namespace, notes: ReportNotes, result: ImportResult) -> None:
     name = input_label(options.notes)
     tell(*(f"{each.note.where or f'{name}:{each.note.line}'}: {each.problem}" for each in result.not_placed))
-    if found.unchanged_count:
-        count = "1 finding is" if found.unchanged_count == 1 else f"{found.unchanged_count} findings are"
-        tell(f"{count} not on added words and left out.")
+    if notes.unchanged_count:
+        phrase = "1 finding is" if notes.unchanged_count == 1 else f"{notes.unchanged_count} findings are"
+        tell(f"{phrase} not on added words and left out.")
     if options.json is not None or options.jq is not None:
         print_object(options, IMPORT_FIELDS, result_row(result), str)
     else:
-        write_out(summary(result, len(found.notes), is_dry=options.dry_run) + "\n")
+        write_out(summary(result, len(notes.notes), is_dry=options.dry_run) + "\n")
 
 
 async def _discard(session: Session, options: argparse.Namespace) -> None:

@@ -79,16 +79,16 @@ class Search:
         if len(self._words) > MAX_QUERY_LENGTH:
             raise Failure(f"Could not search: use at most {MAX_QUERY_LENGTH} characters.", USAGE)
         with Output(options, FIELDS, COLUMNS) as output:
-            chosen = await self._resolver.chosen_space()
-            self._spaces = (chosen,) if chosen is not None else await self._resolver.spaces()
-            rows = await self._rows(output.limit, only=chosen)
+            chosen_space = await self._resolver.chosen_space()
+            self._spaces = (chosen_space,) if chosen_space is not None else await self._resolver.spaces()
+            rows = await self._load_rows(output.limit, only=chosen_space)
             for number, row in enumerate(rows):
                 if not output.add({**row, "score": round(1 / (1 + number), 3)}):
                     break
         if not rows and output.mode == "table":
             tell(f"No results for “{safe_line(self._words[:60])}”.{await self._suggestion()}")
 
-    async def _rows(self, limit: int | None, only: Space | None) -> list[Row]:
+    async def _load_rows(self, limit: int | None, only: Space | None) -> list[Row]:
         options = self._options
         page_limit = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
         if options.offline or options.where == "comments":
@@ -101,35 +101,35 @@ class Search:
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":
-            return await self._changes()
-        return await self._pages(limit, page_limit, only)
+            return await self._load_change_requests()
+        return await self._load_pages(limit, page_limit, only)
 
     # Pages
 
-    async def _pages(self, limit: int | None, page_limit: int, only: Space | None) -> list[Row]:
+    async def _load_pages(self, limit: int | None, page_limit: int, only: Space | None) -> list[Row]:
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
         rows: list[Row] = []
-        async for batch in self._found_pages(page_limit, only):
+        async for batch in self._page_batches(page_limit, only):
             rows += batch
             if limit is not None and len(rows) > limit:
                 break
         return rows
 
-    async def _found_pages(self, page_limit: int, only: Space | None) -> AsyncIterator[list[Row]]:
+    async def _page_batches(self, page_limit: int, only: Space | None) -> AsyncIterator[list[Row]]:
         if only is not None:
-            in_space = search.InSpace(at=only.ref, query=self._words, limit=page_limit)
-            async for hits in read_pages(self._live.send, in_space):
+            op = search.InSpace(at=only.ref, query=self._words, limit=page_limit)
+            async for hits in read_pages(self._live.send, op):
                 yield [self._page_row(only, each) for each in hits.items]
             return
-        by_id = {each.id: each for each in self._spaces}
+        spaces_by_id = {each.id: each for each in self._spaces}
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
         async for found in read_pages(self._live.send, in_organization):
             yield [
-                self._page_row(by_id[space.id], page)
+                self._page_row(spaces_by_id[space.id], page)
                 for space in found.items
-                if space.id in by_id
+                if space.id in spaces_by_id
                 for page in space.pages
             ]
 
@@ -139,16 +139,17 @@ class Search:
         title = f"{page.title} › {section.title}" if section is not None and section.title else page.title
         return self._row(space, "page", title, snippet, page=page.path or page.id, url=page.urls.app)
 
-    def _row(self, space: Space, kind: str, title: str, snippet: str, **own: Any) -> Row:
-        ref = Ref(short_name(space, self._spaces), own.get("number"), own.get("page", ""), own.get("block", ""))
+    def _row(self, space: Space, kind: str, title: str, snippet: str, **parts: Any) -> Row:
+        name = short_name(space, self._spaces)
+        ref = Ref(name, parts.get("number"), parts.get("page", ""), parts.get("block", ""))
         return {
             "ref": str(ref),
             "kind": kind,
             "title": title,
             "space": {"id": space.id, "title": space.title},
-            "path": own.get("page") or None,
+            "path": parts.get("page") or None,
             "snippet": excerpt(with_formulas(snippet, _format_inline)[0], self._words),
-            "url": own.get("url"),
+            "url": parts.get("url"),
         }
 
     # Comments
@@ -170,8 +171,8 @@ class Search:
         await gather_bounded(load, places)
 
     async def _hit_row(self, hit: Hit) -> Row:
-        by_id = {each.id: each for each in await self._resolver.spaces()}
-        space = by_id.get(hit.space)
+        spaces_by_id = {each.id: each for each in await self._resolver.spaces()}
+        space = spaces_by_id.get(hit.space)
         if space is None:
             return {"ref": hit.id, "kind": hit.kind, "title": hit.title, "space": {"id": hit.space, "title": ""},
                     "path": None, "snippet": hit.snippet, "url": None}  # fmt: skip
@@ -193,17 +194,17 @@ class Search:
         change_request = await self._live.cached(Get(at=at))
         for organization in await self._resolver.organizations():
             for status in UNDECIDED:
-                listed = await self._live.cached(change_requests_of(organization.id, status))
-                if change_request is None and listed is not None:
-                    change_request = next((each for each in listed.items if each.id == at.change_request_id), None)
+                cached_list = await self._live.cached(change_requests_of(organization.id, status))
+                if change_request is None and cached_list is not None:
+                    change_request = next((each for each in cached_list.items if each.id == at.change_request_id), None)
         if change_request is None and not self._options.offline:
             change_request = await self._live.fetch(Get(at=at))
         return change_request.number if change_request is not None else None
 
     # Change requests
 
-    async def _changes(self) -> list[Row]:
-        by_id = {each.id: each for each in self._spaces}
+    async def _load_change_requests(self) -> list[Row]:
+        spaces_by_id = {each.id: each for each in self._spaces}
         words = fold(self._words).split()
         found_requests: list[ChangeRequest] = []
         for organization in await self._resolver.organizations():
@@ -213,11 +214,11 @@ class Search:
                 found_requests += await all_items(self._live, op)
         return [
             self._row(
-                by_id[each.space], "change-request", each.title, each.description_text or each.status,
+                spaces_by_id[each.space], "change-request", each.title, each.description_text or each.status,
                 number=each.number, url=each.urls.app,
             )
             for each in found_requests
-            if each.space in by_id and all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
+            if each.space in spaces_by_id and all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
         ]  # fmt: skip
 
     # Suggestions when nothing was found
@@ -231,22 +232,22 @@ class Search:
                 titles = [each.title for each in (await self._live.cached_or_fetch(ListPages(at=space.ref))).walk()]
             title_words |= {word for title in titles for word in re.findall(r"\w{3,}", fold(title))}
         words = fold(self._words).split()
-        meant = [next(iter(get_close_matches(word, title_words, n=1, cutoff=0.7)), word) for word in words]
-        if meant == words:
+        corrected_words = [next(iter(get_close_matches(word, title_words, n=1, cutoff=0.7)), word) for word in words]
+        if corrected_words == words:
             return ""
-        return f" Did you mean “{' '.join(meant)}”?"
+        return f" Did you mean “{' '.join(corrected_words)}”?"
 
 
 def excerpt(text: str, words: str) -> str:
     """Return a short excerpt of a text on one line, around the first of `words` that the text contains."""
-    flat = " ".join(text.split())
-    folded = fold(flat)
-    starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]
+    one_line = " ".join(text.split())
+    folded_line = fold(one_line)
+    starts = [at for word in fold(words).split() if (at := folded_line.find(word)) >= 0]
     # Folding can lengthen a text: “ß” becomes “ss”.
-    folded_ends = list(accumulate(len(fold(letter)) for letter in flat))
+    folded_ends = list(accumulate(len(fold(letter)) for letter in one_line))
     snippet_start = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
-    part = flat[snippet_start : snippet_start + _MAX_SNIPPET]
-    return f"{'…' if snippet_start else ''}{part}{'…' if snippet_start + _MAX_SNIPPET < len(flat) else ''}"
+    part = one_line[snippet_start : snippet_start + _MAX_SNIPPET]
+    return f"{'…' if snippet_start else ''}{part}{'…' if snippet_start + _MAX_SNIPPET < len(one_line) else ''}"
 
 
 SEARCH = CliCommand(

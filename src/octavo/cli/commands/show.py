@@ -160,17 +160,17 @@ class _ItemPrinter:
         field_names = fields_to_print(self._options, KINDS["change request"])
         fields = field_names or {"reviewers", "threadsOpen", "review"}
         row = await item_rows.change_row(self._resolver, change_request, target.space, fields)
-        changed = [] if field_names else await self._changed_pages(target)
+        changed_pages = [] if field_names else await self._changed_pages(target)
         if not field_names:  # JSON does not show the changes, so the change request does not count as viewed.
             remember_viewed(self._session, change_request)
-        print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed))
+        print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed_pages))
 
     async def _changed_pages(self, target: RefTarget) -> list[tuple[str, str, str]]:
         """Return the path, the title and a sign such as `+` for each changed page and file."""
-        listed = await self._live.fetch(ListChanges(at=target.at, limit=1000))
+        change_list = await self._live.fetch(ListChanges(at=target.at, limit=1000))
         return [
             ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)
-            for each in changed_pages(listed.changes)
+            for each in changed_pages(change_list.changes)
         ]
 
     def _change_request_text(self, row: dict[str, Any], changed_pages: list[tuple[str, str, str]]) -> str:
@@ -206,13 +206,13 @@ class _ItemPrinter:
         if "pages" in field_names or not field_names:
             tree = await self._resolver.page_tree(target)
             row["pages"] = [{"id": each.id, "title": each.title, "path": each.path} for each in tree.walk()]
-            depth = {each.id: len(tree.path_to(each.id)) - 1 for each in tree.walk()}
+            depths = {each.id: len(tree.path_to(each.id)) - 1 for each in tree.walk()}
         counts = f"{plural(row['changesOpen'], 'open change request')} · {plural(row['threadsOpen'], 'open thread')}"
         head = f"{space.title}\n{row['ref']} · {counts}\n"
 
         def text() -> str:
             pages = (
-                f"{'  ' * depth[each['id']]}{each['title']}  {each['path'] or ''}".rstrip() for each in row["pages"]
+                f"{'  ' * depths[each['id']]}{each['title']}  {each['path'] or ''}".rstrip() for each in row["pages"]
             )
             return ("" if options.outline else f"{head}\n") + "".join(f"{each}\n" for each in pages)
 
