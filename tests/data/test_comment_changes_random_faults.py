@@ -206,7 +206,7 @@ class ThreadChanges(OutboxMachine):
             self.line.deliver_late()
         left = self.outbox.entries
         assert all(each.changed_by_others for each in left), f"unsent: {left}"
-        assert all(each.traits.thread in self.touched for each in left)
+        assert all(each.traits.thread_id in self.touched for each in left)
         for thread in set(self.threads) - self.touched:
             self.has_all_changes(thread)
 

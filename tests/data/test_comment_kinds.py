@@ -30,7 +30,7 @@ def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, pa
 
 def find(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
     op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
-    it = find_created(WriteAttempt(op, **{"me": "mia", **more}), there)
+    it = find_created(WriteAttempt(op, **{"my_id": "mia", **more}), there)
     return it.id if it else None
 
 
@@ -69,7 +69,7 @@ def test_only_new_comments_of_the_user_match() -> None:
     assert find("Hello", comment("k1", "Hello", page="usage")) is None
     assert find("Hello", comment("k1", "Hello", page="usage"), page="usage") == "k1"
     assert find("Hello", comment("k1", "Hello", ADA)) is None
-    assert find("Hello", comment("k1", "Hello", ADA), me=None) == "k1"
+    assert find("Hello", comment("k1", "Hello", ADA), my_id=None) == "k1"
 
 
 def test_comment_with_the_exact_text_is_preferred_then_the_oldest() -> None:
@@ -98,7 +98,7 @@ def test_state_that_is_already_reached_is_recognized() -> None:
     )
 
     def is_reached(**changes: Any) -> bool:
-        return is_applied(WriteAttempt(comments.Update(at=HERE, comment_id="k1", **changes), me="mia"), now)
+        return is_applied(WriteAttempt(comments.Update(at=HERE, comment_id="k1", **changes), my_id="mia"), now)
 
     assert is_reached(resolved=False)
     assert is_reached(added_reactions=("👍",))
@@ -114,6 +114,6 @@ def test_state_that_is_already_reached_is_recognized() -> None:
 def test_edit_returned_with_other_markup_is_applied() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
-    assert is_applied(WriteAttempt(op, ExpectedState("Old words"), me="mia"), now, sent=True)
-    assert not is_applied(WriteAttempt(op, ExpectedState("Old words"), me="mia"), now)
-    assert not is_applied(WriteAttempt(op, ExpectedState("New words"), me="mia"), now, sent=True)
+    assert is_applied(WriteAttempt(op, ExpectedState("Old words"), my_id="mia"), now, sent=True)
+    assert not is_applied(WriteAttempt(op, ExpectedState("Old words"), my_id="mia"), now)
+    assert not is_applied(WriteAttempt(op, ExpectedState("New words"), my_id="mia"), now, sent=True)

@@ -316,7 +316,7 @@ def test_key_of_a_draft_names_its_target(
     place: str, kind: str, at: Discussion | None, page: str, block: str, thread: str
 ) -> None:
     hung = unsent_draft(place)
-    assert (hung.kind, hung.at, hung.page, hung.block, hung.thread) == (kind, at, page, block, thread)
+    assert (hung.kind, hung.at, hung.page_id, hung.block_key, hung.thread_id) == (kind, at, page, block, thread)
     assert (hung.draft_key, hung.entry_id) == (place, "")
 
 
@@ -354,7 +354,7 @@ async def test_pending_comment_and_its_edit_are_found_by_target(outbox: ManualOu
     (entry,) = await pending_comments(outbox, "Say which.")
     index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
     (words,) = index.of_thread(AT, entry.created_id)[:1]
-    assert (words.kind, words.page, words.block, words.entry_id) == ("held", "p", "n", entry.id)
+    assert (words.kind, words.page_id, words.block_key, words.entry_id) == ("held", "p", "n", entry.id)
     assert words.starts_a_thread
     assert [each.draft_key for each in index.of_thread(AT, entry.created_id)] == ["", f"held {entry.id}"]
     assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}

@@ -166,7 +166,11 @@ async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, he
     ]
     assert view.now.unknown.summary == ""
     assert view.now.failed == ()
-    assert (view.now.fetched, view.now.due, view.now.is_loading) == (view.now.due, view.now.due, False)
+    assert (view.now.fetched_count, view.now.due_count, view.now.is_loading) == (
+        view.now.due_count,
+        view.now.due_count,
+        False,
+    )
 
 
 async def test_unsent_writes_of_another_account_do_not_change_the_inbox(
@@ -521,7 +525,7 @@ async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, her
     replies = comments.ListReplies(at=here, comment_id=first.id, format="markdown")
     responses = InboxResponses()
     loaded = (await ask(threads)).items
-    responses.new = {"t": (threads, loaded), "r": (replies, (await ask(replies)).items)}
+    responses.unreduced = {"t": (threads, loaded), "r": (replies, (await ask(replies)).items)}
     assert responses.put(responses.reduce(responses.take_new_responses()))
     one, other = before = responses.values["t"]
     assert one.posted_by is other.posted_by
@@ -530,7 +534,7 @@ async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, her
     (reply,) = responses.values["r"]
     assert isinstance(reply, MessageSummary)
     assert (reply.author_id, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
-    responses.new = {"t": (threads, (await ask(threads)).items)}
+    responses.unreduced = {"t": (threads, (await ask(threads)).items)}
     assert not responses.put(responses.reduce(responses.take_new_responses())), "nothing differs"
     assert responses.values["t"] is before
 
@@ -568,7 +572,7 @@ async def test_remaining_replies_are_loaded_after_the_update(
         await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown(MENTION)), "tom")
     view = InboxWatcher()
     inbox.subscribe(view)
-    while not view.now.due or view.now.is_loading:
+    while not view.now.due_count or view.now.is_loading:
         view.is_shown.clear()
         await view.is_shown.wait()
         if view.now.rows and not view.now.is_loading:

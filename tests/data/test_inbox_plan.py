@@ -36,7 +36,7 @@ class PlanOnDisk:
         self.plan = InboxPlanner(
             OrganizationRef(organization_id="o"), self.responses, self.versions.get, lambda: self.now
         )
-        self.plan.me = "mia"
+        self.plan.my_id = "mia"
 
     def needed_responses(self, planned: inbox_plan.InboxUpdate) -> dict[str, NeededResponse]:
         self.plan.update = planned
@@ -207,11 +207,11 @@ def test_repliers_come_from_servers_that_list_them() -> None:
 
 def test_teams_are_not_requested_while_the_user_is_unknown() -> None:
     disk = PlanOnDisk()
-    disk.plan.me = ""
+    disk.plan.my_id = ""
     assert disk.plan.teams_url == ""
     assert not any(
         isinstance(needed.op, teams.ListOfMember) for needed in disk.needed_responses(inbox_plan.REFRESH).values()
     )
     disk.plan.drop_finished()
-    disk.plan.me = "mia"
+    disk.plan.my_id = "mia"
     assert disk.plan.teams_url in disk.needed_responses(inbox_plan.REFRESH)

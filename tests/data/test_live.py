@@ -38,10 +38,10 @@ def new_comment(here: SpaceRef, text: str = "Hello") -> comments.Create:
 async def test_watcher_is_called_at_once_and_with_the_response(live: Live, here: SpaceRef, clock: Clock) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    assert screen.seen == [Snapshot(loading=True)]
+    assert screen.seen == [Snapshot(is_loading=True)]
     await wait_idle(live)
     assert len(screen.seen) == 2
-    assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", False, clock())
+    assert (screen.now.value.title, screen.now.is_loading, screen.now.fetched_at) == ("Handbook", False, clock())
 
 
 async def test_cached_response_is_shown_at_the_next_start(
@@ -54,7 +54,7 @@ async def test_cached_response_is_shown_at_the_next_start(
     later = Live(gate, cache, outbox, now=clock)
     screen = SnapshotWatcher()
     later.watch(spaces.Get(at=here), screen)
-    assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", True, read_at)
+    assert (screen.now.value.title, screen.now.is_loading, screen.now.fetched_at) == ("Handbook", True, read_at)
     await wait_idle(later)
     assert screen.now.fetched_at == clock()
 
@@ -113,7 +113,7 @@ async def test_large_cached_response_that_never_changes_is_not_fetched_again(
     later, screen = Live(gate, cache, outbox, now=clock), SnapshotWatcher()
     later.watch(op, screen)
     await wait_idle(later)
-    assert (screen.now.value, screen.now.loading, gate.requests) == (page, False, [])
+    assert (screen.now.value, screen.now.is_loading, gate.requests) == (page, False, [])
 
 
 async def test_unwatched_response_is_on_disk_and_watched_one_in_memory(
@@ -153,7 +153,7 @@ async def test_failed_refresh_keeps_the_cached_response_and_the_error(
     await wait_idle(live)
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
-    assert (screen.now.value.title, str(screen.now.error), screen.now.loading) == (
+    assert (screen.now.value.title, str(screen.now.error), screen.now.is_loading) == (
         "Handbook",
         "Can't reach the server.",
         False,
@@ -194,7 +194,7 @@ async def test_refresh_that_reached_no_server_is_repeated_after_a_response(
     await live.fetch(threads(here))
     await wait_idle(live)
     after = screen.now
-    assert (after.error, after.loading) == (None, False)
+    assert (after.error, after.is_loading) == (None, False)
 
 
 async def test_failed_first_load_has_no_value(live: Live, gate: RequestGate, here: SpaceRef) -> None:
@@ -319,7 +319,7 @@ async def test_content_of_a_revision_is_requested_only_once(
     await live.refresh(tree)
     Live(gate, cache, outbox, now=clock).watch(tree, again)
     assert len(gate.requests) == asked
-    assert [each.loading for each in again.seen] == [False, False]
+    assert [each.is_loading for each in again.seen] == [False, False]
     assert again.now.value == screen.now.value
 
 
@@ -352,17 +352,17 @@ class TestLeaving:
         await run_ready_tasks(after)
         screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
-        assert screen.now.loading
+        assert screen.now.is_loading
         await run_ready_tasks()
         gate.release()
         await wait_idle(live)
-        assert (screen.now.value.title, screen.now.loading) == ("Handbook", False)
+        assert (screen.now.value.title, screen.now.is_loading) == ("Handbook", False)
         assert len(gate.requests) == (2 if after else 1)
 
     async def test_response_arrives_after_the_watcher_left_at_once(self, live: Live, here: SpaceRef) -> None:
         live.watch(spaces.Get(at=here), SnapshotWatcher())()
         await wait_idle(live)
-        assert not live.peek(spaces.Get(at=here)).loading
+        assert not live.peek(spaces.Get(at=here)).is_loading
         screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
         await wait_idle(live)
@@ -381,7 +381,7 @@ class TestLeaving:
         gate.release()
         assert (await asked).title == "Handbook"
         shown = live.peek(spaces.Get(at=here))
-        assert (shown.value and shown.value.title, shown.loading) == ("Handbook", False)
+        assert (shown.value and shown.value.title, shown.is_loading) == ("Handbook", False)
 
 
 async def run_ready_tasks(number: int = 5) -> None:
@@ -497,7 +497,7 @@ class TestPages:
         leave()
         gate.release()
         await wait_idle(live)
-        assert (len(gate.requests), len(screen.texts), screen.now.loading) == (2, 2, False)
+        assert (len(gate.requests), len(screen.texts), screen.now.is_loading) == (2, 2, False)
         await live.refresh(op)
         assert len(gate.requests) == 3, "a refresh reads no page that was given up"
 
@@ -628,9 +628,9 @@ async def test_long_cached_response_is_decoded_in_the_background(
     later = Live(gate, cache, outbox, now=clock)
     gate.errors.append(NotSent("Can't reach the server."))
     later.watch(content.ListPages(at=at), screen)
-    assert (screen.now.value, screen.now.loading) == (None, True)
+    assert (screen.now.value, screen.now.is_loading) == (None, True)
     await wait_idle(later)
-    assert (len(screen.now.value.pages), screen.now.loading, screen.now.error) == (2000, False, None)
+    assert (len(screen.now.value.pages), screen.now.is_loading, screen.now.error) == (2000, False, None)
     cache.close()
 
 

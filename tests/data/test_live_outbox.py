@@ -27,11 +27,11 @@ class TestTheOutbox:
         live.watch(threads(here), screen)
         await wait_idle(live)
         entry = await add_write(outbox, new_comment(here), action="comment")
-        assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
+        assert (screen.now.value.items[0].id, screen.now.pending_count) == (entry.created_id, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
         await wait_idle(live)
-        assert (screen.texts, screen.now.pending) == (["Hello"], 0)
+        assert (screen.texts, screen.now.pending_count) == (["Hello"], 0)
         assert screen.now.value.items[0].id != entry.created_id
         first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
         assert all(len(each.value.items) == 1 for each in screen.seen[first:] if each.value)
@@ -43,11 +43,11 @@ class TestTheOutbox:
         live.watch(spaces.Get(at=here), screen)
         await wait_idle(live)
         await add_write(outbox, new_comment(here), action="comment")
-        assert (screen.now.value.comments, screen.now.pending) == (1, 1)
+        assert (screen.now.value.comments, screen.now.pending_count) == (1, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
         await wait_idle(live)
-        assert (screen.now.value.comments, screen.now.pending) == (1, 0)
+        assert (screen.now.value.comments, screen.now.pending_count) == (1, 0)
 
     async def test_undo_removes_a_new_comment(self, live: Live, outbox: ManualOutbox, here: SpaceRef) -> None:
         screen = SnapshotWatcher()
@@ -55,7 +55,7 @@ class TestTheOutbox:
         await wait_idle(live)
         await add_write(outbox, new_comment(here), action="comment")
         await outbox.undo_newest()
-        assert (screen.texts, screen.now.pending) == ([], 0)
+        assert (screen.texts, screen.now.pending_count) == ([], 0)
 
     async def test_delete_is_compared_with_the_newest_loaded_text(
         self, live: Live, outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
@@ -104,7 +104,10 @@ class TestTheOutbox:
         later = Live(gate, cache, outbox, now=clock)
         later.watch(threads(here), screen)
         await wait_idle(later)
-        assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
+        assert [(each.value.items[0].body.text, each.pending_count) for each in screen.seen] == [
+            ("Hello", 1),
+            ("Hello", 1),
+        ]
 
     async def test_thread_without_an_id_shows_its_replies(
         self, live: Live, outbox: ManualOutbox, gate: RequestGate, here: SpaceRef

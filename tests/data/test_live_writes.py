@@ -36,11 +36,11 @@ async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: Req
         live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("Ahead")))
     )
     await asyncio.sleep(0)
-    assert (screen.now.value.title, screen.now.pending) == ("Ahead", 1)
+    assert (screen.now.value.title, screen.now.pending_count) == ("Ahead", 1)
     gate.release()
     assert (await writing).title == "New"
     await wait_idle(live)
-    assert (screen.now.value.title, screen.now.pending) == ("New", 0)
+    assert (screen.now.value.title, screen.now.pending_count) == ("New", 0)
     assert "Handbook" not in [each.value.title for each in screen.seen[2:]], "Nothing flickers in between"
 
 
@@ -68,7 +68,7 @@ async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Re
     gate.release()
     await writing
     await wait_idle(live)
-    assert (screen.now.value.title, screen.now.pending, str(screen.now.error)) == (
+    assert (screen.now.value.title, screen.now.pending_count, str(screen.now.error)) == (
         "New",
         0,
         "Can't affected_path the server.",

@@ -171,7 +171,7 @@ async def test_merge_with_inconsistent_checks_is_refused(
     before = await current_state(ask, at)
     await merge_other(ask, here, "Press more")
     now = await current_state(ask, at)
-    outcome = await merge(live, at, MergeState(before.change_request, now.main))
+    outcome = await merge(live, at, MergeState(before.change_request, now.main_revision))
     assert outcome.kind == "changed"
     assert outcome.message.startswith("Main has changed since the checks were loaded")
     assert count_merges(gate) == 0

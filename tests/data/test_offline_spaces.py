@@ -318,8 +318,8 @@ async def test_requests_of_the_user_go_before_the_download(
 
 async def test_size_is_known_before_the_download(offline: OfflineSpaces, space: Space) -> None:
     size = await offline.estimate_size(space.ref)
-    assert (size.pages, size.is_large) == (2, False)
-    assert size.bytes > 0
+    assert (size.page_count, size.is_large) == (2, False)
+    assert size.byte_count > 0
 
 
 class Instance:

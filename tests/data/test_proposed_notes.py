@@ -57,9 +57,9 @@ async def posted_texts(ask: Ask, at: ChangeRequestRef) -> list[str]:
 
 async def test_note_proposed_twice_is_stored_once(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
     first = await proposed_notes.propose(at, [note("One."), note("Two."), note("One."), note("One.", "vale")])
-    assert ([each.body for each in first.added], first.known_count) == (["One.", "Two.", "One."], 1)
+    assert ([each.body for each in first.added], first.duplicate_count) == (["One.", "Two.", "One."], 1)
     second = await proposed_notes.propose(at, [note("One."), note("Two."), note("Three.")])
-    assert ([each.body for each in second.added], second.known_count) == (["Three."], 2)
+    assert ([each.body for each in second.added], second.duplicate_count) == (["Three."], 2)
     assert texts(proposed_notes, at) == ["One.", "Two.", "One.", "Three."]
 
 
@@ -68,7 +68,7 @@ async def test_note_decided_before_is_not_proposed_again(proposed_notes: Propose
     await proposed_notes.discard([first])
     await proposed_notes.accept([second])
     again = await proposed_notes.propose(at, [note("One."), note("Two.")])
-    assert (again.added, again.known_count) == ((), 2)
+    assert (again.added, again.duplicate_count) == ((), 2)
 
 
 async def test_review_and_merge_send_no_proposed_note(

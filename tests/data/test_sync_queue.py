@@ -551,6 +551,6 @@ def test_recheck_takes_the_most_overdue_within_its_limit() -> None:
         return [needed.url for needed in chosen]
 
     assert rechecked(2) == ["u0", "u1"]
-    assert rechecked(2, pages={"u0": 5}) == ["u0"]
+    assert rechecked(2, page_counts={"u0": 5}) == ["u0"]
     assert rechecked(1, expected_interval=lambda needed: timedelta(minutes=1 if needed.url == "u3" else 100)) == ["u3"]
     assert recheck([], versions.get, 5, START) == []

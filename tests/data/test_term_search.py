@@ -112,7 +112,7 @@ def share(results: TermResults, pages: dict[str, RenamedPage]) -> tuple[float, f
 async def test_rename_in_many_pages_is_found_without_an_index(rename: Rename) -> None:
     count = len(rename.pages)
     results, loaded = await rename.search()
-    assert (results.searched, results.total, loaded) == (count, count, count)
+    assert (results.searched_count, results.page_count, loaded) == (count, count, count)
     recall, precision = share(results, rename.pages)
     assert min(recall, precision) >= 0.99
 
@@ -122,7 +122,7 @@ async def test_rename_in_many_pages_is_found_without_an_index(rename: Rename) ->
 async def test_index_saves_reading_the_pages_without_the_words(rename: Rename) -> None:
     await rename.read_on_main(*rename.pages)
     results, loaded = await rename.search()
-    assert (results.searched, results.total) == (len(rename.pages), len(rename.pages))
+    assert (results.searched_count, results.page_count) == (len(rename.pages), len(rename.pages))
     recall, precision = share(results, rename.pages)
     assert min(recall, precision) >= 0.99
     with_words = [page for page in rename.pages.values() if "tide" in page.source.lower()]
@@ -154,7 +154,7 @@ async def test_pages_that_cannot_be_loaded_are_not_counted_as_searched(rename: R
 
     rename.live.send = send_some  # type: ignore[assignment]  # A connection that loses some requests.
     results, _ = await rename.search()
-    assert (results.searched, results.total) == (len(rename.pages) - len(lost), len(rename.pages))
+    assert (results.searched_count, results.page_count) == (len(rename.pages) - len(lost), len(rename.pages))
     assert "offline" in results.failure
 
 

@@ -54,7 +54,7 @@ async def test_two_suggestions_are_one_edit_that_can_be_undone(
     two = await suggest(ask, at, "Goodbye.", "````\n```\n````\n<<<<<<< main")
     sent = await apply_suggestions(live, at, (one, two))
     assert sent.result
-    assert (sent.kind, sent.result.applied) == ("done", 2)
+    assert (sent.kind, sent.result.applied_count) == ("done", 2)
     assert await page_text(ask, at) == Raw("# Intro\n\nHello, **dear** reader.\n\n````\n```\n````\n<<<<<<< main\n")
     assert len([op for op in gate.writes if isinstance(op, content.Edit)]) == 1
     assert (await revert_suggestions(live, at, sent.result)).kind == "done"
@@ -186,7 +186,7 @@ async def test_suggestion_without_a_revision_is_not_applied(
     live: Live, ask: Ask, at: ChangeRequestRef, gate: RequestGate
 ) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
-    sent = await apply_suggestions(live, at, (SuggestedText(one.page, one.block_key, None, one.text),))
+    sent = await apply_suggestions(live, at, (SuggestedText(one.page_id, one.block_key, None, one.text),))
     assert (sent.kind, gate.writes) == ("changed", [])
 
 

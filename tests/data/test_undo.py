@@ -41,7 +41,7 @@ async def test_undo_of_many_half_sent_writes_reverts_all(
     undone = await outbox.undo_newest()
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and had to be undone)."
-    assert [each.traits.thread for each in undone.undone] == [each.id for each in about]
+    assert [each.traits.thread_id for each in undone.undone] == [each.id for each in about]
     await outbox.send_due()
     assert (outbox.entries, await count_open_threads(ask, here)) == ((), 77)
     assert await outbox.undo_newest() is None
@@ -153,7 +153,7 @@ async def test_second_undo_undoes_the_write_before(
     first, second = await outbox.undo_newest(), await outbox.undo_newest()
     assert first
     assert second
-    assert [each.traits.thread for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
+    assert [each.traits.thread_id for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
     await outbox.send_due()
     assert (outbox.entries, await count_open_threads(ask, here), await outbox.undo_newest()) == ((), 2, None)
 

@@ -217,7 +217,7 @@ def user(request: pytest.FixtureRequest) -> str:
 async def checked_attempt(gate: RequestGate, case: Case, context: PreparedSpace) -> WriteAttempt[Any]:
     """Return an attempt that passed the check and may be sent."""
     op = case.op(context)
-    before = WriteAttempt(op, case.expected(context), me=case.user)
+    before = WriteAttempt(op, case.expected(context), my_id=case.user)
     ready = await kind_of(op).check(gate, before)
     assert isinstance(ready, Ready)
     return replace(before, baseline=ready.baseline, newest_at=ready.newest_at)
@@ -250,7 +250,7 @@ async def test_changed_target_is_noticed_before_sending(case: Case, context: Pre
     op, expected = case.op(context), case.expected(context)
     if case.change is not None:
         await case.change(context)
-        assert isinstance(await kind_of(op).check(gate, WriteAttempt(op, expected, me=case.user)), Changed)
+        assert isinstance(await kind_of(op).check(gate, WriteAttempt(op, expected, my_id=case.user)), Changed)
     assert gate.writes == []
 
 

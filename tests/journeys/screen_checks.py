@@ -82,7 +82,7 @@ def _complete_lists(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]
 def _list_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
     answers = _answers(server, op)
     snapshot = run.app.session.live.peek(op)
-    if not answers or snapshot.loading or run.app.workspace.organization is None:
+    if not answers or snapshot.is_loading or run.app.workspace.organization is None:
         return
     # Read the whole list and not the screen, because a notification may cover part of the screen.
     text = " ".join(each.plain.strip() for each in (rows.footer if rows.keys else rows.state.lines()))
@@ -97,7 +97,7 @@ def _list_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op:
         yield f"says “{rows.state.empty}”, and every answer had some"
     if len(rows.keys) != len(value.items):
         yield f"has {len(rows.keys)} rows of {len(value.items)}"
-    if snapshot.pages == 1 and not any(len(value.items) + value.unreadable >= len(_ids(items)) for items in there):
+    if snapshot.page_count == 1 and not any(len(value.items) + value.unreadable >= len(_ids(items)) for items in there):
         yield f"has {len(value.items)} and leaves out {value.unreadable} of {[len(each) for each in there]}"
     facts = "".join(bar.summary for bar in run.app.screen.query(StatusBar))
     if value.next is not None and "load more" not in text and "more on the server" not in facts:
@@ -149,7 +149,7 @@ def _search_contradictions(run: Run, screen: SearchScreen) -> Iterator[str]:
 def _thread_contradictions(run: Run, screen: CommentsScreen) -> Iterator[str]:
     live, held = run.app.session.live, run.app.session.outbox.entries
     answers = [live.peek(op) for op in screen.subscriptions.operations() if isinstance(op, comments.List)]
-    if held or not answers or any(each.loading for each in answers):
+    if held or not answers or any(each.is_loading for each in answers):
         return
     threads = [each for answer in answers if answer.value is not None for each in answer.value.items]
     counted = {each.key: each.count for each in screen.query_one(ListTabs).tabs}

@@ -195,7 +195,7 @@ async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -
         text = (await page_of_times(run, at))[1].replace("All times in requests", "Times in requests")
         edit = content.UpdatePage(page=edit.page, document=content.DocumentBody(markdown=text))
         attempt = WriteAttempt(
-            content.Edit(at=at, changes=(edit,), compat=False), ExpectedState(revision=revision), me=MARA
+            content.Edit(at=at, changes=(edit,), compat=False), ExpectedState(revision=revision), my_id=MARA
         )
         lock = lock_write(run.app.session.state, "edit", attempt, [resolve_write(at, thread, "Shorter")])
         with pytest.raises(asyncio.CancelledError):

@@ -297,7 +297,9 @@ def _is_settled(session: Session, ids: Sequence[str], done: Mapping[str, OutboxE
 
 
 def _raise_for(entry: OutboxEntry, action: str) -> None:
-    kind = "reply" if entry.traits.thread and entry.traits.creates else "review" if entry.traits.is_review else action
+    kind = (
+        "reply" if entry.traits.thread_id and entry.traits.creates else "review" if entry.traits.is_review else action
+    )
     match entry.state:
         case "failed":
             kept_sentence = " Your text is kept." if entry.traits.text else ""

@@ -101,7 +101,7 @@ class NoteImport:
             if each.page and isinstance(each.found, FoundBlock)
         ]
         result = await self._session.proposed_notes.propose(self._at, new_notes)
-        return ImportResult(placed, result.added, result.known_count, result.over_limit_count)
+        return ImportResult(placed, result.added, result.duplicate_count, result.over_limit_count)
 
     async def page_tree(self) -> PageTree:
         """Return the page tree of the change request. Raises ApiError."""

@@ -67,8 +67,8 @@ class Availability:
         try:
             response = await self._send(op)
         except Rejected as error:
-            if found := await self._unavailability(op, error):
-                self.mark_unavailable(op, *found)
+            if unavailability := await self._unavailability(op, error):
+                self.mark_unavailable(op, *unavailability)
             raise
         if type(op) in self._missing and self.why_unavailable(op) is not None:
             del self._missing[type(op)]
@@ -100,8 +100,8 @@ class Availability:
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
         """Return whether `op` is a list that the server lacks, although the server has the resource of the list."""
-        parent_route, _, last = path_template(op).rpartition("/")
-        if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
+        parent_route, _, last_segment = path_template(op).rpartition("/")
+        if not isinstance(op, Listing) or last_segment.startswith("{") or "{" not in parent_route:
             return False
         # lazy: all operations, which `decode` searches. A list is rarely missing.
         await asyncio.to_thread(load)

@@ -118,8 +118,8 @@ class PageBlame:
         version = ContentVersion(self._at, change_request.updated_at, "", change_request)
         if base:
             changes = await self._live.fetch(content.ListChanges(at=self._at, limit=1000))
-            before = await self._document(self._space.revision_ref(base), self._page_id)
-            if await asyncio.to_thread(blame.compare, version, {self._page_id: before}):
+            base_document = await self._document(self._space.revision_ref(base), self._page_id)
+            if await asyncio.to_thread(blame.compare, version, {self._page_id: base_document}):
                 await self._search_moved_blocks(blame, changes, self._at, self._space.revision_ref(base))
         self._blame, self._next = blame, base
         self.known_since = version.created_at
@@ -132,19 +132,19 @@ class PageBlame:
             self._next, self.has_no_access = "", True
             return
         revision = summary.revision
-        merged = change_request_in(revision.merged_from) or change_request_in(summary.changes.merged_from)
-        version = ContentVersion(at, revision.created_at, revision.type, merged, is_first=not summary.parent)
-        before = self._space.revision_ref(summary.parent) if summary.parent else None
+        merged_request = change_request_in(revision.merged_from) or change_request_in(summary.changes.merged_from)
+        version = ContentVersion(at, revision.created_at, revision.type, merged_request, is_first=not summary.parent)
+        previous = self._space.revision_ref(summary.parent) if summary.parent else None
         if self._compared is None or self._compared[0] != version:
-            older = await self._load_older_pages(summary, before)
-            has_new = await asyncio.to_thread(self._blame.compare, version, older)
-            self._compared = version, has_new
-        if self._compared[1] and before is not None:
-            await self._search_moved_blocks(self._blame, summary.changes, at, before)
+            older_pages = await self._load_older_pages(summary, previous)
+            may_have_moved_blocks = await asyncio.to_thread(self._blame.compare, version, older_pages)
+            self._compared = version, may_have_moved_blocks
+        if self._compared[1] and previous is not None:
+            await self._search_moved_blocks(self._blame, summary.changes, at, previous)
         self._checked_ids.add(at.revision_id)
         self.known_since = revision.created_at or self.known_since
         self._next = summary.parent if summary.parent not in self._checked_ids else ""
-        if before is None:
+        if previous is None:
             self._blame.finish(version)
 
     async def _load_older_pages(
@@ -153,15 +153,15 @@ class PageBlame:
         """Return the pages of the revision `previous` that the next revision, `summary`, may have changed, by page ID.
         None for a page that `summary` has created."""
         assert self._blame is not None
-        older: dict[str, Document | None] = {}
+        older_pages: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
             changes = summary.changes_of(page_id)
             is_created = previous is None or any(change.type == "page_created" for change in changes)
             if is_created:
-                older[page_id] = None
+                older_pages[page_id] = None
             elif any(map(_changes_text, changes)) or (summary.changes.more and not changes):
-                older[page_id] = await self._document(previous, page_id) if previous is not None else None
-        return older
+                older_pages[page_id] = await self._document(previous, page_id) if previous is not None else None
+        return older_pages
 
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
@@ -206,9 +206,9 @@ class RequestPeople:
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
     """Load who edited and who approved a change request. If it is merged, use the cache. Raises ApiError."""
-    get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
+    load = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
-        get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))
+        load(change_requests.ListContributors(at=at, limit=100)), load(reviews_of(at))
     )
     editors = [each.user.name for each in contributors.items if each.action_type == "edit"]
     approvers = [each.reviewer.name for each in reviews.items if each.status == "approved" and not each.outdated]

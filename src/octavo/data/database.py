@@ -88,12 +88,12 @@ def connect(
 
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
     """Try to set the journal mode, and return the mode that the database then has. Waits while the file is busy."""
-    until = time.monotonic() + BUSY_TIMEOUT
+    deadline = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
             return str(db.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
         except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > until:
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 
@@ -167,9 +167,9 @@ def rename_database(path: Path, name: str) -> Path:
     """Rename a database file to `name`, with the files that SQLite keeps beside it. Return the new path."""
     new_path = path.with_name(name)
     for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            part.replace(path.with_name(name + suffix))
+        old_path = path.with_name(path.name + suffix)
+        if old_path.exists():
+            old_path.replace(path.with_name(name + suffix))
     return new_path
 
 
@@ -283,26 +283,28 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
 
 
 def _readable_rows(old_db: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
-    last_rowid, skipped = -1, 0
+    last_rowid, skipped_count = -1, 0
     for _ in range(MAX_SKIPPED_ROWS):
         try:
             cursor = old_db.execute(
-                f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (last_rowid + skipped,)
+                f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (last_rowid + skipped_count,)
             )
             columns = tuple(column[0] for column in cursor.description[1:])
             for rowid, *values in cursor:
-                last_rowid, skipped = rowid, 0
+                last_rowid, skipped_count = rowid, 0
                 yield columns, tuple(values)
         except sqlite3.DatabaseError:
-            skipped += 1
+            skipped_count += 1
         else:
             return
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
-    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    names, placeholders = ", ".join(row), ", ".join("?" * len(row))
     try:
-        return db.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", tuple(row.values())).rowcount
+        return db.execute(
+            f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({placeholders})", tuple(row.values())
+        ).rowcount
     except sqlite3.Error:
         return 0
 

@@ -84,8 +84,8 @@ class Drafts:
     def keys(self) -> frozenset[str]:
         """Return the keys of all drafts. Drafts whose save has failed or takes too long are included."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
-        return frozenset(on_disk | self.late_keys())
+        keys_on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
+        return frozenset(keys_on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
         """Return the drafts of this process that are not on disk."""
@@ -150,8 +150,8 @@ class Drafts:
     def _newest(self, stored: Mapping[str, tuple[Draft, object]], prefix: str = "") -> tuple[Draft, ...]:
         drafts = {key: draft for key, (draft, _) in stored.items()}
         drafts |= {key: self._draft(edit) for key, edit in self._edits.items() if key.startswith(prefix)}
-        written = (draft for draft in drafts.values() if draft.text)
-        return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
+        nonempty_drafts = (draft for draft in drafts.values() if draft.text)
+        return tuple(sorted(nonempty_drafts, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
         """Save a draft in the background. Awaiting ends when the draft is on disk. Raises NotSaved. A blank text
@@ -193,12 +193,12 @@ class Drafts:
         return Draft(edit.key, edit.text, time_of_timestamp(edit.written_at), is_late)
 
     def _edit(self, key: str, text: str) -> _Edit:
-        text, now, before = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
-        change = self._insertion(key, text, now) if text else self.removal(key).delete
-        was_late = before is not None and before.is_late and not before.is_saved
-        edit = self._edits[key] = _Edit(key, text, now, change, was_late)
+        text, now, old_edit = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
+        transaction = self._insertion(key, text, now) if text else self.removal(key).delete
+        was_late = old_edit is not None and old_edit.is_late and not old_edit.is_saved
+        edit = self._edits[key] = _Edit(key, text, now, transaction, was_late)
         self.changed.notify()
-        edit.saving = self._state.submit(change)
+        edit.saving = self._state.submit(transaction)
         return edit
 
     def _insertion(self, key: str, text: str, now: float) -> Transaction[None]:
@@ -330,10 +330,10 @@ class UnsentText:
     kind: str
     at: Discussion | None
     """The space or change request that the text is for. None if unknown."""
-    page: str = ""
-    block: str = ""
+    page_id: str = ""
+    block_key: str = ""
     """Key of the block. Empty if the text is not for a block."""
-    thread: str = ""
+    thread_id: str = ""
     """Id of the first comment of the thread, temporary for a thread of a pending comment. Empty without a thread."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
@@ -345,7 +345,7 @@ class UnsentText:
     @property
     def starts_a_thread(self) -> bool:
         """True for a pending comment that starts a thread. Views show this comment as a thread."""
-        return self.entry_id != "" and self.thread.endswith(self.entry_id)
+        return self.entry_id != "" and self.thread_id.endswith(self.entry_id)
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
@@ -356,9 +356,9 @@ def unsent_draft(draft_key: str) -> UnsentText:
     space, *rest = parts
     match kind, rest:
         case "reply", [*into, thread] if len(into) < 2:
-            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=draft_key)
+            return UnsentText(kind, _discussion(space, into), thread_id=thread, draft_key=draft_key)
         case "edit", [*into, thread, _] if len(into) < 2:
-            return UnsentText(kind, _discussion(space, into), thread=thread, draft_key=draft_key)
+            return UnsentText(kind, _discussion(space, into), thread_id=thread, draft_key=draft_key)
         case "comment", [*into, page, block] if len(into) < 2:
             return UnsentText(kind, _discussion(space, into), page, block, draft_key=draft_key)
         case "page", [page, into, _, _]:
@@ -373,7 +373,9 @@ def unsent_draft(draft_key: str) -> UnsentText:
 def pending_comment(entry: OutboxEntry) -> UnsentText:
     """Return the unsent text of a pending comment."""
     traits = entry.traits
-    return UnsentText("held", entry.at, traits.page, traits.node, traits.thread or entry.created_id, entry_id=entry.id)
+    return UnsentText(
+        "held", entry.at, traits.page_id, traits.block_key, traits.thread_id or entry.created_id, entry_id=entry.id
+    )
 
 
 class UnsentIndex:
@@ -389,11 +391,18 @@ class UnsentIndex:
         pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
         for draft_key in sorted(draft_keys):
-            edited = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
-            if edited is None:
+            edited_comment = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
+            if edited_comment is None:
                 texts.append(replace(unsent_draft(draft_key), is_late=draft_key in late_keys))
             else:
-                edit = UnsentText("edit", edited.at, edited.page, edited.block, edited.thread, draft_key)
+                edit = UnsentText(
+                    "edit",
+                    edited_comment.at,
+                    edited_comment.page_id,
+                    edited_comment.block_key,
+                    edited_comment.thread_id,
+                    draft_key,
+                )
                 texts.append(replace(edit, is_late=draft_key in late_keys))
         self._all: tuple[UnsentText, ...] = tuple(texts)
 
@@ -406,7 +415,7 @@ class UnsentIndex:
 
     def of_thread(self, at: Discussion, thread_id: str) -> tuple[UnsentText, ...]:
         """Return the unsent texts of the thread whose first comment has the ID `thread_id`."""
-        return tuple(each for each in self._all if (each.at, each.thread) == (at, thread_id))
+        return tuple(each for each in self._all if (each.at, each.thread_id) == (at, thread_id))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
         """Return all unsent texts for `at`, a change request or the main content of a space."""
@@ -426,19 +435,19 @@ class UnsentIndex:
                 for each in self._all
                 if each.kind == "page" and isinstance(each.at, ChangeRequestRef) and each.at.space_id == at.space_id
             ]
-        thread_ids = {text.thread for text in texts if text.thread and not text.page}
-        pages: dict[str, str] = {}
+        thread_ids = {text.thread_id for text in texts if text.thread_id and not text.page_id}
+        page_ids: dict[str, str] = {}
         if thread_ids:
-            pages = {
+            page_ids = {
                 thread.id: thread.target.page.id for thread in threads if thread.id in thread_ids and thread.target.page
             }
-        with_pages = ((text.page or pages.get(text.thread, ""), text) for text in texts)
+        with_pages = ((text.page_id or page_ids.get(text.thread_id, ""), text) for text in texts)
         return _grouped((page, text) for page, text in with_pages if page or text.kind not in CHANGE_REQUEST_KINDS)
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the drafts of new comments by the key of their block, which is "" for the whole page."""
-    return _grouped((text.block, text) for text in texts if text.kind == "comment")
+    return _grouped((text.block_key, text) for text in texts if text.kind == "comment")
 
 
 def _grouped(texts: Iterable[tuple[str, UnsentText]]) -> dict[str, list[UnsentText]]:

@@ -238,8 +238,8 @@ def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
 
 def message_summary(message: Message) -> MessageSummary:
     """Return the parts of a comment or reply that the inbox needs."""
-    by = message.posted_by
-    return MessageSummary(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
+    author = message.posted_by
+    return MessageSummary(message.id, intern(author.id), intern(author.name), message.posted_at, message.body.text)
 
 
 def is_undecided(change_request: ChangeRequest) -> bool:
@@ -252,9 +252,9 @@ def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
     return ChangeRequestRef(space_id=change_request.space or "", change_request_id=change_request.id)
 
 
-def is_mine(change_request: ChangeRequest, me: str) -> bool:
-    """Return whether the user with the ID `me` created a change request."""
-    return change_request.author_id == me != ""
+def is_mine(change_request: ChangeRequest, my_id: str) -> bool:
+    """Return whether the user with the ID `my_id` created a change request."""
+    return change_request.author_id == my_id != ""
 
 
 class _InboxBuild:
@@ -296,12 +296,12 @@ class _InboxBuild:
     # Change requests
 
     def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
-        reviews, requested = self._data.reviews.get(at), self._data.requested_reviewers.get(at)
+        reviews, requested_reviewers = self._data.reviews.get(at), self._data.requested_reviewers.get(at)
         is_own = is_mine(request, self._me)
-        if requested is None:
+        if requested_reviewers is None:
             self._unknown_counts["requested_reviewers"] += 1
         elif at not in self._reviewed:
-            self._find_request_for_me(at, request, requested)
+            self._find_request_for_me(at, request, requested_reviewers)
         if reviews is None:
             self._unknown_counts["reviews"] += 1
         elif is_own:
@@ -318,8 +318,8 @@ class _InboxBuild:
             is_me = each.user is not None and each.user.id == self._me
             is_my_team = each.team is not None and each.team.id in self._data.teams
             if is_me or is_my_team:
-                by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
-                reason_text = f"review requested{by}" if is_me else f"review requested from your team{by}"
+                by_whom = f" by {each.requested_by.name}" if each.requested_by is not None else ""
+                reason_text = f"review requested{by_whom}" if is_me else f"review requested from your team{by_whom}"
                 stamp = f"{_iso(each.created_at)} {request.revision or ''}"
                 self._add_reason(at, "review requested", reason_text, each.created_at, stamp)
                 return
@@ -415,8 +415,8 @@ class _InboxBuild:
             reason_text = f"{from_whom} commented on your change request"
             reasons.append(_RowReason("on my change requests", reason_text, last_message.posted_at, last_message.id))
         if mentions:
-            by = dict.fromkeys(each.author_name for each in mentions)
-            reason_text = f"{_join_names(list(by))} mentioned you"
+            mentioning_names = dict.fromkeys(each.author_name for each in mentions)
+            reason_text = f"{_join_names(list(mentioning_names))} mentioned you"
             reasons.append(_RowReason("mentioned", reason_text, mentions[-1].posted_at, mentions[-1].id))
         return reasons
 
@@ -424,10 +424,10 @@ class _InboxBuild:
         key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"
         if (row := self._rows.get(key)) is None:
             page = root.target.page
-            where = [(page.title or page.path or "a page") if page is not None else ""]
+            location_parts = [(page.title or page.path or "a page") if page is not None else ""]
             if isinstance(thread.at, ChangeRequestRef) and (request := self._requests.get(thread.at)) is not None:
-                where.append(f"#{request.number} {request.title}")
-            context = self._context(thread.at.space_id, *where, root.posted_by.name)
+                location_parts.append(f"#{request.number} {request.title}")
+            context = self._context(thread.at.space_id, *location_parts, root.posted_by.name)
             row = self._rows[key] = _UnsortedRow(key, thread, _title(root.body.text), context, thread.at.space_id)
         return row
 
@@ -446,31 +446,31 @@ class _InboxBuild:
         for entry in self._data.entries:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
-            texts = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
+            texts_by_state = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
             title = _title(entry.traits.text) or safe_line(entry.context) or entry.action
             context = self._context(entry.at.space_id, safe_line(entry.reason))
             key = f"write {entry.id}"
             row = _UnsortedRow(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            reason_text = texts.get(entry.state, f"needs your attention: {entry.action}")
+            reason_text = texts_by_state.get(entry.state, f"needs your attention: {entry.action}")
             row.reasons.append(
                 _RowReason("not sent", reason_text, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
             self._rows[key] = row
 
     def _add_drafts(self) -> None:
-        pending: dict[ChangeRequestRef, list[OutboxEntry]] = {}
+        pending_by_request: dict[ChangeRequestRef, list[OutboxEntry]] = {}
         for entry in self._data.entries:
             if entry.state == "pending" and isinstance(entry.at, ChangeRequestRef):
-                pending.setdefault(entry.at, []).append(entry)
-        for into, entries in pending.items():
-            row = self._request_row(into, _title(entries[0].traits.text))
+                pending_by_request.setdefault(entry.at, []).append(entry)
+        for at, entries in pending_by_request.items():
+            row = self._request_row(at, _title(entries[0].traits.text))
             reason_text = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             row.reasons.append(_RowReason("unsent draft", reason_text, entries[-1].created_at, stamp))
         for draft in self._data.drafts:
             unsent = unsent_draft(draft.key)
             if unsent.kind in KIND_NAMES:
-                row = self._draft_row(draft, unsent.at, unsent.thread, unsent.kind)
+                row = self._draft_row(draft, unsent.at, unsent.thread_id, unsent.kind)
                 reason_text = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
                 stamp = f"{draft.key} {_iso(draft.saved_at)}"
                 row.reasons.append(_RowReason("unsent draft", reason_text, draft.saved_at, stamp))
@@ -486,12 +486,12 @@ class _InboxBuild:
         if isinstance(at, ChangeRequestRef) and kind in CHANGE_REQUEST_KINDS:
             return self._request_row(at, _title(draft.text))
         key = f"draft {draft.key}"
-        where = ""
+        location = ""
         if isinstance(at, ChangeRequestRef) and (request := self._requests.get(at)) is not None:
-            where = f"#{request.number} {request.title}"
+            location = f"#{request.number} {request.title}"
         space_id = at.space_id if at is not None else ""
         self._rows[key] = _UnsortedRow(
-            key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id
+            key, DraftRef(draft.key), _title(draft.text), self._context(space_id, location), space_id
         )
         return self._rows[key]
 
@@ -508,8 +508,8 @@ class _InboxBuild:
             context = self._context(at.space_id)
             if (request := self._requests.get(at)) is not None:
                 title = f"#{request.number} {request.title}"
-                draft = "draft" if request.status == "draft" else ""
-                context = self._context(at.space_id, request.author_name, draft)
+                draft_label = "draft" if request.status == "draft" else ""
+                context = self._context(at.space_id, request.author_name, draft_label)
             row = self._rows[key] = _UnsortedRow(key, at, title, context, at.space_id)
         return row
 

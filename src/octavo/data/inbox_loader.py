@@ -90,15 +90,15 @@ class InboxSnapshot:
     rows: tuple[InboxRow, ...] = ()
     unknown: UnknownCounts = _ALL_UNKNOWN
     """Counts of responses that are not loaded yet but may lead to rows."""
-    fetched: int = 0
+    fetched_count: int = 0
     """Number of responses that the current update has already fetched."""
-    due: int = 0
+    due_count: int = 0
     """Number of responses that the current update must fetch in total."""
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
     """True if the lists of spaces and change requests are loaded, from the server or from disk."""
-    is_first: bool = False
+    is_first_update: bool = False
     """True during the first update if no rows are stored. The rows then appear one by one."""
 
 
@@ -193,9 +193,9 @@ class InboxLoader:
     @property
     def current_as_of(self) -> datetime | None:
         """Return the time at which all lists were last known to be current. None if a list is not loaded."""
-        lists = [self._live.current_as_of(self._listings[name]) for name in _LISTS if name in self._lists]
-        fetched = [listed for listed in lists if listed is not None]
-        return min(fetched) if len(fetched) == len(_LISTS) else None
+        list_times = [self._live.current_as_of(self._listings[name]) for name in _LISTS if name in self._lists]
+        known_times = [listed for listed in list_times if listed is not None]
+        return min(known_times) if len(known_times) == len(_LISTS) else None
 
     def snapshot(self) -> InboxSnapshot:
         """Return the rows and their progress as they are now. Sends nothing."""
@@ -206,12 +206,12 @@ class InboxLoader:
         return InboxSnapshot(
             rows=inbox.rows,
             unknown=replace(inbox.unknown, is_loading=not (is_loading or syncer.is_idle(OWNER))),
-            fetched=progress.due - progress.missing if is_loading else 0,
-            due=progress.due if is_loading else 0,
+            fetched_count=progress.due_count - progress.missing_count if is_loading else 0,
+            due_count=progress.due_count if is_loading else 0,
             is_loading=is_loading,
             failed=self._collect_failures(),
             is_known=self.current_as_of is not None,
-            is_first=is_loading and self._stored_rows is None,
+            is_first_update=is_loading and self._stored_rows is None,
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
@@ -314,14 +314,14 @@ class InboxLoader:
 
     async def _load_user(self) -> None:
         self._errors.pop("me", None)
-        me, before = self._live.outbox.me or self._me, self._me
+        me, old_me = self._live.outbox.me or self._me, self._me
         try:
             self._me = me if me is not None else await self._live.cached_or_fetch(users.Me())
         except ApiError as error:
             self._errors["me"] = error
-        if self._me != before:
+        if self._me != old_me:
             self._live.syncer.drop(OWNER)  # all responses are read again, because other threads concern the new user
-            self._plan.me = self._me.id if self._me is not None else ""
+            self._plan.my_id = self._me.id if self._me is not None else ""
             self.rebuild()
 
     async def _load_lists(self) -> None:
@@ -338,15 +338,19 @@ class InboxLoader:
         await self._live.fetch_pages(op, MAX_LIST_ITEMS)
 
     def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
-        items, before = self._items(name), self._lists.get(name)
+        items, old_snapshot = self._items(name), self._lists.get(name)
         self._lists[name] = snapshot
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = snapshot.error
         self._builder.schedule(self._build_delay, is_stale=self._items(name) is not items)
-        if self.is_loading or snapshot.loading or self._update_task is None:
+        if self.is_loading or snapshot.is_loading or self._update_task is None:
             return
-        if before is not None and _failed_unsent(before) and not any(map(_failed_unsent, self._lists.values())):
+        if (
+            old_snapshot is not None
+            and _failed_unsent(old_snapshot)
+            and not any(map(_failed_unsent, self._lists.values()))
+        ):
             self._begin_update(START)  # the server can be reached again, so failed requests are retried
         elif not self._plan.is_computed_from(self._current_lists()):
             self._begin_update(LISTS_CHANGED)
@@ -423,8 +427,8 @@ class InboxLoader:
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
         """Return the failures, grouped by kind and cause. A failure stays until its repeated request has ended."""
         syncer = self._live.syncer
-        waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
-        self._failures = {url: each for url, each in self._failures.items() if url in waiting}
+        waiting_urls = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
+        self._failures = {url: each for url, each in self._failures.items() if url in waiting_urls}
         self._failures |= {each.needed.url: each for each in syncer.failures(OWNER)}
         failures = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
         failures += [(needed.label, cause, is_unreached) for needed, cause, is_unreached in self._failures.values()]

@@ -111,9 +111,13 @@ class InboxMarks:
 
     async def mark_read(self, *rows: InboxRow) -> None:
         """Mark rows as read. Raises NotSaved."""
-        unread = [row for row in rows if (seen := self._all().get((row.key, True))) is None or seen.stamp != row.stamp]
-        if unread:
-            await self._mark("read", unread)
+        unread_rows = [
+            row
+            for row in rows
+            if (read_mark := self._all().get((row.key, True))) is None or read_mark.stamp != row.stamp
+        ]
+        if unread_rows:
+            await self._mark("read", unread_rows)
 
     async def mark_unread(self, *rows: InboxRow) -> None:
         """Mark rows as unread. Raises NotSaved."""
@@ -136,9 +140,9 @@ class InboxMarks:
             for row in rows
         }
         await self._put(new_marks)
-        if (over := len(self._all()) - MAX_MARKS) > 0:
-            oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
-            await self._put({mark_key: None for mark_key, _ in oldest})
+        if (excess_count := len(self._all()) - MAX_MARKS) > 0:
+            oldest_marks = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:excess_count]
+            await self._put({mark_key: None for mark_key, _ in oldest_marks})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
         """Set marks in memory and on disk, or delete those that are None. A mark is identified by its row and by
@@ -208,6 +212,6 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     """Return when a snooze ends: in an hour, tomorrow morning, or on Monday morning in local time."""
     if choice == "hour":
         return localize(now + timedelta(hours=1))
-    here = localize(now).replace(hour=_MORNING_HOUR, minute=0, second=0, microsecond=0, tzinfo=None)
+    morning = localize(now).replace(hour=_MORNING_HOUR, minute=0, second=0, microsecond=0, tzinfo=None)
     # The time zone is added last, because summer time may begin or end before the snooze ends.
-    return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))
+    return localize(morning + timedelta(days=1 if choice == "tomorrow" else 7 - morning.weekday()))

@@ -64,8 +64,8 @@ def page_fingerprint(page: Page, revision_id: str) -> str:
 
 def change_request_fingerprint(change_request: ChangeRequest) -> str:
     """Return the fingerprint of a change request, which changes with its content, reviews and open threads."""
-    outdated = " outdated" if change_request.outdated else ""
-    return f"{reviews_fingerprint(change_request)} {change_request.comments}{outdated}"
+    outdated_suffix = " outdated" if change_request.outdated else ""
+    return f"{reviews_fingerprint(change_request)} {change_request.comments}{outdated_suffix}"
 
 
 def reviews_fingerprint(change_request: ChangeRequest) -> str:
@@ -81,8 +81,8 @@ def open_threads_fingerprint(item: Space | ChangeRequest) -> str:
 def replies_fingerprint(thread: Comment) -> str:
     """Return the fingerprint for the replies of a thread, from their number and edit times."""
     times = [thread.edited_at, *(replier.updated_at for replier in thread.repliers or ())]
-    last = max((time for time in times if time is not None), default=None)
-    return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
+    last_edit = max((time for time in times if time is not None), default=None)
+    return f"{thread.replies} {last_edit.isoformat()}" if last_edit is not None else str(thread.replies)
 
 
 def _update_time(listed: Space | ChangeRequest) -> str:
@@ -214,7 +214,7 @@ class InboxPlanner:
         now: Callable[[], datetime],
     ) -> None:
         """`responses` gets the fetched values. `version_of(url)` returns the version of a cached response, or None."""
-        self.me = ""
+        self.my_id = ""
         """Id of the user. Empty if the user is not known."""
         self.update = START
         """The update that calls `needed_responses`."""
@@ -248,7 +248,7 @@ class InboxPlanner:
     @property
     def teams_url(self) -> str:
         """URL of the list of the user's teams. Empty if the user is not known."""
-        return encode(self._teams_op()).url if self.me else ""
+        return encode(self._teams_op()).url if self.my_id else ""
 
     def is_computed_from(self, lists: Lists) -> bool:
         """Return whether the needed responses were computed from these lists."""
@@ -258,9 +258,9 @@ class InboxPlanner:
         """Yield all responses that the inbox needs. A response that must be fetched although its fingerprint is
         unchanged is yielded a second time, as due."""
         now = self._now()
-        if self.me:
+        if self.my_id:
             yield from self._as_allowed(self._needed_teams())
-        if self.me != self._computed_for_user or not self.is_computed_from(self.lists):
+        if self.my_id != self._computed_for_user or not self.is_computed_from(self.lists):
             yield from self._compute_needed()
         else:
             for needed in self._needed_lists.values():
@@ -278,7 +278,7 @@ class InboxPlanner:
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
         """Store a fetched response. If it is a list of threads, return the lists of replies that are needed too."""
-        self._responses.new[needed.url] = needed.op, value.items
+        self._responses.unreduced[needed.url] = needed.op, value.items
         version = self._version_of(needed.url)
         for each in self.finished:
             if each.unfetched is not None and version is not None and version.requested_at >= each.done_at:
@@ -286,7 +286,7 @@ class InboxPlanner:
         if not isinstance(needed.op, comments.List) or needed.url not in self._needed_lists:
             return ()
         at = needed.op.at
-        replies = list(needed_replies(at, value.items, self.me, at in self._own_requests)) if self.me else []
+        replies = list(needed_replies(at, value.items, self.my_id, at in self._own_requests)) if self.my_id else []
         self._needed_replies[needed.url], self._all_needed = replies, None
         return list(self._promote_needed(replies, self._now()))
 
@@ -297,7 +297,7 @@ class InboxPlanner:
         return len(self.finished) != old_count
 
     def _compute_needed(self) -> Iterator[NeededResponse]:
-        me, lists = self.me, self.lists
+        me, lists = self.my_id, self.lists
         if me != self._computed_for_user:
             self._needed_replies = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
@@ -321,7 +321,7 @@ class InboxPlanner:
         )
 
     def _teams_op(self) -> teams.ListOfMember:
-        return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
+        return teams.ListOfMember(at=self._at, user_id=self.my_id, limit=PAGE_LIMIT)
 
     def _as_allowed(self, needed: NeededResponse) -> Iterator[NeededResponse]:
         """Yield `needed`. If it must not be fetched now, yield a copy that accepts the cached response, if any."""
@@ -356,27 +356,31 @@ class InboxPlanner:
             for needed in self.all_needed.values()
             if needed.url not in excluded_urls and not is_due(needed, self._version_of(needed.url), now)
         ]
-        posts = self._last_posts()
+        last_posts = self._last_posts()
         thread_lists = [needed for needed in not_due if isinstance(needed.op, comments.List)]
-        own_lists = [needed for needed in thread_lists if discussion_of(needed) in posts]
-        other_lists = [needed for needed in thread_lists if discussion_of(needed) not in posts]
+        own_lists = [needed for needed in thread_lists if discussion_of(needed) in last_posts]
+        other_lists = [needed for needed in thread_lists if discussion_of(needed) not in last_posts]
         review_lists = [needed for needed in not_due if isinstance(needed.op, reviews.List | reviews.ListRequested)]
-        pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
+        page_counts, pages_left = self._responses.page_counts, MAX_RECHECKED_PAGES
 
         def interval(needed: NeededResponse) -> timedelta:
-            return max(now - posts.get(discussion_of(needed), now), _MIN_INTERVAL)
+            return max(now - last_posts.get(discussion_of(needed), now), _MIN_INTERVAL)
 
         def choose(needed_responses: Iterable[NeededResponse], max_pages: int) -> list[NeededResponse]:
             nonlocal pages_left
-            found = recheck(needed_responses, self._version_of, max_pages, now, pages=pages, expected_interval=interval)
-            pages_left -= sum(pages.get(needed.url, 1) for needed in found)
-            return found
+            chosen = recheck(
+                needed_responses, self._version_of, max_pages, now, page_counts=page_counts, expected_interval=interval
+            )
+            pages_left -= sum(page_counts.get(needed.url, 1) for needed in chosen)
+            return chosen
 
         rechecks = choose(other_lists, 1)
         rechecks += choose(own_lists, pages_left)
         chosen_urls = {needed.url for needed in rechecks}
         affordable_lists = [
-            needed for needed in other_lists if needed.url not in chosen_urls and pages.get(needed.url, 1) <= pages_left
+            needed
+            for needed in other_lists
+            if needed.url not in chosen_urls and page_counts.get(needed.url, 1) <= pages_left
         ]
         rechecks += choose(affordable_lists, pages_left)
         chosen_discussions = {discussion_of(needed) for needed in recheck(review_lists, self._version_of, 1, now)}
@@ -387,22 +391,22 @@ class InboxPlanner:
         last_posts: dict[Discussion, datetime] = {}
         for url, needed in self.all_needed.items():
             concerns_me = needed.rank is not Rank.LATER
-            last = self._responses.last_post(needed.op, url, self.me, concerns_me=concerns_me)
-            if last is not None:
+            last_post = self._responses.last_post(needed.op, url, self.my_id, concerns_me=concerns_me)
+            if last_post is not None:
                 at = discussion_of(needed)
-                last_posts[at] = max(last_posts.get(at, last), last)
+                last_posts[at] = max(last_posts.get(at, last_post), last_post)
         return last_posts
 
 
-def needed_lists_of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[NeededResponse]:
+def needed_lists_of_requests(requests: Iterable[ChangeRequest], my_id: str) -> Iterator[NeededResponse]:
     """Yield the lists of reviews, requested reviewers and threads of those `requests` that are open or drafts."""
     for request in requests:
         if not is_undecided(request):
             continue
-        at, is_own, is_open = ref_of(request), is_mine(request, me), request.status == "open"
+        at, is_own, is_open = ref_of(request), is_mine(request, my_id), request.status == "open"
         fingerprint, updated_at = reviews_fingerprint(request), request.updated_at
-        others = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS
-        yield _needed(reviews.List, at, fingerprint, Priority.MY_REVIEWS if is_own else others, updated_at)
+        others_priority = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS
+        yield _needed(reviews.List, at, fingerprint, Priority.MY_REVIEWS if is_own else others_priority, updated_at)
         yield _needed(
             reviews.ListRequested,
             at,
@@ -429,18 +433,18 @@ def needed_lists_of_spaces(spaces: Iterable[Space]) -> Iterator[NeededResponse]:
 
 
 def needed_replies(
-    at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool
+    at: Discussion, threads: Sequence[Comment], my_id: str, is_own_request: bool
 ) -> Iterator[NeededResponse]:
     """Yield the lists of replies of open threads. Their rank is INBOX if the thread concerns the user, otherwise LATER.
     All threads of a change request that the user created (`is_own_request`) concern the user."""
-    mention = mention_suffix(me)
+    mention = mention_suffix(my_id)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
             repliers, fingerprint = thread.repliers or (), replies_fingerprint(thread)
             concerns_me = (
                 is_own_request
                 or mention in thread.body.text
-                or me in (thread.posted_by.id, *(replier.user.id for replier in repliers))
+                or my_id in (thread.posted_by.id, *(replier.user.id for replier in repliers))
             )
             last_reply_at = max(
                 (replier.updated_at for replier in repliers if replier.updated_at is not None), default=None
@@ -459,7 +463,7 @@ def urls_changed_by(entry: OutboxEntry) -> list[str]:
     if entry.traits.is_review:
         return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
     urls = [url_of(comments.List, entry.at)]
-    return urls + ([url_of(comments.ListReplies, entry.at, entry.traits.thread)] if entry.traits.thread else [])
+    return urls + ([url_of(comments.ListReplies, entry.at, entry.traits.thread_id)] if entry.traits.thread_id else [])
 
 
 def discussion_of(needed: NeededResponse) -> Discussion:

@@ -32,19 +32,19 @@ class InboxResponses:
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
         """The reduced items of each response, by URL. Replies are `MessageSummary`. Equal items keep their objects."""
-        self.new: dict[str, ListedItems] = {}
+        self.unreduced: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
         """Authors, pages and permissions, so that equal ones of several comments are one object."""
 
     @property
-    def pages(self) -> dict[str, int]:
+    def page_counts(self) -> dict[str, int]:
         """Number of pages of each list that has more than one page, by URL."""
         return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
     def take_new_responses(self) -> dict[str, ListedItems]:
         """Return the responses that are not reduced yet, and forget them."""
-        new, self.new = self.new, {}
+        new, self.unreduced = self.unreduced, {}
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
@@ -63,18 +63,18 @@ class InboxResponses:
         """Forget all responses except those with these URLs."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]
-        self.new = {url: response for url, response in self.new.items() if url in urls}
+        self.unreduced = {url: response for url, response in self.unreduced.items() if url in urls}
 
-    def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
+    def last_post(self, op: Operation[Any], url: str, my_id: str, *, concerns_me: bool) -> datetime | None:
         """Return the time of the user's newest comment in the list of threads at `url`, if any. For a list of replies,
         return the time of the newest reply. It is None unless the thread concerns the user (`concerns_me`) or has a
         reply of the user."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
-            posts = items if concerns_me or any(item.author_id == me for item in items) else ()
+            posts = items if concerns_me or any(item.author_id == my_id for item in items) else ()
         elif isinstance(op, List):
-            posts = [item for item in items if item.posted_by.id == me]
+            posts = [item for item in items if item.posted_by.id == my_id]
         return max((post.posted_at for post in posts if post.posted_at is not None), default=None)
 
     def _reduce_response(
@@ -87,9 +87,15 @@ class InboxResponses:
 
     def _reuse_equal_parts(self, comment: Comment) -> Comment:
         share, target = self._shared_values.setdefault, comment.target
-        by, may, page = comment.posted_by, comment.permissions, target.page
+        author, permissions, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
-        return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})
+        return comment.model_copy(
+            update={
+                "posted_by": share(author, author),
+                "permissions": share(permissions, permissions),
+                "target": target,
+            }
+        )
 
 
 MAX_STORED_ROWS = 1000
@@ -114,8 +120,8 @@ class InboxBuilder:
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
         """Build the rows within `wait` seconds. With `is_stale=False`, build them only if they can have changed."""
         loop = asyncio.get_running_loop()
-        at = loop.time() + wait
-        self._build_at = min(self._build_at, at) if self._is_due else at
+        build_at = loop.time() + wait
+        self._build_at = min(self._build_at, build_at) if self._is_due else build_at
         self._is_stale, self._is_due = self._is_stale or is_stale, True
         self._rescheduled.set()
         if self.is_idle:

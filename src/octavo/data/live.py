@@ -86,7 +86,7 @@ class _ConfirmedWrite(NamedTuple):
     number: int
     """Position among all confirmed writes. The first write has number 1."""
     entry: OutboxEntry
-    at: datetime
+    confirmed_at: datetime
 
 
 class Live:
@@ -156,7 +156,7 @@ class Live:
         new_watcher = Watcher(watcher, rank, min_items)
         response.watchers.append(new_watcher)
         is_on_disk = response.is_immutable and response.is_decoding
-        if not (response.is_final or is_on_disk) and (response.loading or not is_current):
+        if not (response.is_final or is_on_disk) and (response.is_loading or not is_current):
             self._add_needed(response)
         watcher(self._snapshot(response))
         self._fetch_needed_pages(response)
@@ -197,7 +197,7 @@ class Live:
         """Fetch a response, and return it as the server sent it, without unconfirmed writes. Raises ApiError. A
         response that was requested after `since` is not fetched again."""
         response = self._response(op, read_disk=rank is Rank.NOW)
-        is_current = since is not None and not response.loading and self._contains_all_since(response, since)
+        is_current = since is not None and not response.is_loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)
         return value
 
@@ -210,7 +210,7 @@ class Live:
         if response.writes_at_request != self._confirmed_count:
             # A running request may miss confirmed writes, so it is repeated.
             self.syncer.queue.mark_stale(response.url)
-        was_shown, response.loading = response.last_snapshot.loading and response.loading, True
+        was_shown, response.is_loading = response.last_snapshot.is_loading and response.is_loading, True
         if response.watchers:
             self._add_needed(response)  # if the request fails, the Syncer retries it for the watchers
         if not was_shown:
@@ -229,8 +229,8 @@ class Live:
     async def cached(self, op: Operation[T]) -> T | None:
         """Return the cached response, however old. None if there is none. Sends nothing."""
         response = self._response(op)
-        if response.decoding is not None:
-            await asyncio.wait([response.decoding])
+        if response.decoding_task is not None:
+            await asyncio.wait([response.decoding_task])
         value: T | None = self._snapshot(response).value
         return value
 
@@ -244,9 +244,9 @@ class Live:
 
     def release(self, op: Operation[Any]) -> None:
         """Remove a response from memory if it is not in use. It stays on disk."""
-        key = encode(op).url
-        if (response := self._responses.get(key)) is not None and self._is_idle(response):
-            del self._responses[key]
+        url = encode(op).url
+        if (response := self._responses.get(url)) is not None and self._is_idle(response):
+            del self._responses[url]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
         """Fetch the next page of a list. Later refreshes fetch this page too. Raises no ApiError."""
@@ -261,12 +261,12 @@ class Live:
             return
         response.is_extending = True
         try:
-            response.pages_to_fetch = response.pages + 1
+            response.pages_to_fetch = response.page_count + 1
             await self._wait_until_loaded(response)
-            if response.pages < response.pages_to_fetch and response.value.next is not None:
+            if response.page_count < response.pages_to_fetch and response.value.next is not None:
                 await self._fetch_next(response, rank)
         except (ApiError, asyncio.CancelledError) as error:
-            response.pages_to_fetch = max(1, response.pages)
+            response.pages_to_fetch = max(1, response.page_count)
             if not isinstance(error, ApiError):
                 raise
         finally:
@@ -278,7 +278,7 @@ class Live:
         old_value = response.value
         # A joined list is as old as its first page.
         since = response.requested_at or response.fetched_at or self.now()
-        response.loading = True
+        response.is_loading = True
         self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
@@ -335,13 +335,15 @@ class Live:
 
     def refresh_affected(self, op: Operation[Any]) -> None:
         """Fetch all watched responses again that `op` may have changed. Remove a deleted message from the index."""
-        changed, path = affected_path(op), url_path(op)
-        target_id = changed.rpartition("/")[2]
+        changed_path, path = affected_path(op), url_path(op)
+        target_id = changed_path.rpartition("/")[2]
         self._remove_from_index(op)
 
         def is_affected(other: Operation[Any]) -> bool:
             other_path = url_path(other)
-            is_on_path = f"{changed}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(f"{changed}/")
+            is_on_path = f"{changed_path}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(
+                f"{changed_path}/"
+            )
             response = self._responses.get(encode(other).url)
             return (
                 is_on_path
@@ -353,7 +355,7 @@ class Live:
         for response in tuple(self._responses.values()):
             if response.watchers and not response.is_final and is_affected(response.op):
                 self._add_needed(response)
-                if not response.last_snapshot.loading:
+                if not response.last_snapshot.is_loading:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
@@ -371,7 +373,7 @@ class Live:
 
     def _add_needed(self, response: LiveResponse) -> None:
         if not self._closed:
-            response.loading = True
+            response.is_loading = True
             rank = min(watcher.rank for watcher in response.watchers)
             self.syncer.add(NeededResponse(response.op, response.url, response.owner, rank))
 
@@ -389,26 +391,28 @@ class Live:
             self._update_loading(response)
 
     def _update_loading(self, response: LiveResponse, *, is_shown: bool = True) -> None:
-        was_loading, response.loading = response.loading, self.syncer.queue.is_in_flight(response.url)
-        if is_shown and was_loading and not response.loading:
+        was_loading, response.is_loading = response.is_loading, self.syncer.queue.is_in_flight(response.url)
+        if is_shown and was_loading and not response.is_loading:
             self._notify_watchers(response)
 
     async def _wait_until_loaded(self, response: LiveResponse) -> None:
-        while response.loading and not self._closed:
+        while response.is_loading and not self._closed:
             await self.syncer.wait_change()
 
     async def _read(self, op: Operation[Any], min_items: int) -> _FetchedResponse:
-        writes, now = self._confirmed_count, self.now()
+        confirmed_count, now = self._confirmed_count, self.now()
         response = self._responses.get(encode(op).url)
         if response is not None:
-            response.writes_at_request = writes
+            response.writes_at_request = confirmed_count
         if _is_about_unsent_comment(op):
-            return _FetchedResponse(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, writes, now)
+            return _FetchedResponse(
+                ListPage(items=()) if isinstance(op, Listing) else None, None, 1, confirmed_count, now
+            )
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
-            return _FetchedResponse(value, None if getattr(op, "page", None) else value, 1, writes, now)
+            return _FetchedResponse(value, None if getattr(op, "page", None) else value, 1, confirmed_count, now)
         first, joined, pages = await self._read_list(op, self.send, response=response, min_items=min_items)
-        return _FetchedResponse(joined, joined if joined.next is None else first, pages, writes, now)
+        return _FetchedResponse(joined, joined if joined.next is None else first, pages, confirmed_count, now)
 
     async def _read_list(
         self,
@@ -422,7 +426,7 @@ class Live:
         """Fetch the pages of a list after `fetched_pages`, until there are as many pages as `response` had and
         `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
         first = joined = fetched_pages
-        page_count = response.pages if response is not None and fetched_pages is not None else 0
+        page_count = response.page_count if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
             try:
                 async for page in pages_to_come:
@@ -452,8 +456,8 @@ class Live:
         if getattr(op, "page", None) is not None:
             return fetched.value  # a further page of a list, which `_fetch_next` stores
         response = self._response(op, read_disk=False)
-        was_shown = not response.loading and response.error is None and response.value == fetched.value
-        response.error, response.loading = None, is_outdated
+        was_shown = not response.is_loading and response.error is None and response.value == fetched.value
+        response.error, response.is_loading = None, is_outdated
         value = self._store(response, fetched)
         self.outbox.record_response()
         if not was_shown:
@@ -488,11 +492,11 @@ class Live:
         ):
             # All callers get the same error object, so its message is changed here.
             error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)
-        was_loading, before = response.loading, response.error
+        was_loading, old_error = response.is_loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):
             response.error = copy(error)  # a copy has no traceback, which would keep objects in memory
-        response.loading = False
-        if was_loading or response.error is not before:
+        response.is_loading = False
+        if was_loading or response.error is not old_error:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
@@ -500,16 +504,16 @@ class Live:
         `read_disk`, get its value from disk if possible."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
-        key = encode(op).url
-        response = self._responses.get(key)
+        url = encode(op).url
+        response = self._responses.get(url)
         if response is None:
-            response = self._responses[key] = LiveResponse(op, key, is_immutable=never_changes(op))
+            response = self._responses[url] = LiveResponse(op, url, is_immutable=never_changes(op))
             self._evict_idle()
         if read_disk and not response.is_disk_read:
             response.is_disk_read = True
             if response.value is None and not _is_about_unsent_comment(op) and (body := self.cache.read_body(op)):
                 self._load_stored(response, *body)
-        self._responses.move_to_end(key)
+        self._responses.move_to_end(url)
         return response
 
     def _is_cached(self, response: LiveResponse) -> bool:
@@ -533,34 +537,34 @@ class Live:
             elif response.watchers:
                 self._add_needed(response)
 
-        response.decoding = self._tasks.start(load())
+        response.decoding_task = self._tasks.start(load())
 
     def _last_number_confirmed_before(self, moment: datetime) -> int:
-        return max((each.number for each in self._confirmed if each.at < moment), default=0)
+        return max((each.number for each in self._confirmed if each.confirmed_at < moment), default=0)
 
     def _evict_idle(self) -> None:
-        idle = [key for key, response in self._responses.items() if self._is_idle(response)]
-        for key in idle[: max(0, len(idle) - MAX_IDLE_RESPONSES)]:
-            del self._responses[key]
+        idle_urls = [url for url, response in self._responses.items() if self._is_idle(response)]
+        for url in idle_urls[: max(0, len(idle_urls) - MAX_IDLE_RESPONSES)]:
+            del self._responses[url]
 
     def _is_idle(self, response: LiveResponse) -> bool:
         return not (
-            response.watchers or response.loading or response.edits or response.url in self.syncer.queue.requests
+            response.watchers or response.is_loading or response.edits or response.url in self.syncer.queue.requests
         )
 
     def _snapshot(self, response: LiveResponse) -> Snapshot[Any]:
         value, pending = response.value, 0
         if value is not None:
-            applied = [each.entry for each in self._confirmed if each.number > response.writes_included]
-            applied += self.outbox.own_entries
-            if applied:
-                value, pending = _apply_entries(response.op, value, applied, self.outbox.me)
+            applied_entries = [each.entry for each in self._confirmed if each.number > response.writes_included]
+            applied_entries += self.outbox.own_entries
+            if applied_entries:
+                value, pending = _apply_entries(response.op, value, applied_entries, self.outbox.me)
             for edit in response.edits:
                 value = edit.change(value)
                 pending += not edit.confirmed_number
-        is_loading = response.loading or (value is None and response.is_decoding)
+        is_loading = response.is_loading or (value is None and response.is_decoding)
         response.last_snapshot = Snapshot(
-            value, response.error, is_loading, response.fetched_at, pending, response.pages
+            value, response.error, is_loading, response.fetched_at, pending, response.page_count
         )
         return response.last_snapshot
 
@@ -601,20 +605,23 @@ class Live:
         if self._unrefreshed_writes and (
             len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
         ):
-            written, self._unrefreshed_writes = self._unrefreshed_writes, []
-            for op in written:
+            writes, self._unrefreshed_writes = self._unrefreshed_writes, []
+            for op in writes:
                 self.refresh_affected(op)
 
     def _shown_state_of(self, op: DurableWrite) -> ExpectedState:
-        loaded = [
+        loaded_responses = [
             response
             for response in self._responses.values()
             if response.value is not None and getattr(response.op, "at", None) == op.at
         ]
         # Watched responses come first, then the newest, which the user probably saw last.
-        loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
-        shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
-        state: ExpectedState = _shown_state(op, shown)
+        loaded_responses.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
+        shown_responses = (
+            (each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value)
+            for each in loaded_responses
+        )
+        state: ExpectedState = _shown_state(op, shown_responses)
         return state
 
 

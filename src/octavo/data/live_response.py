@@ -26,21 +26,21 @@ class Snapshot(Generic[T]):
     """The response, with the changes of the user's writes that it does not contain yet. None if no response is loaded.
     """
     error: ApiError | None = None
-    loading: bool = False
+    is_loading: bool = False
     fetched_at: datetime | None = None
     """When the response was fetched, perhaps by an earlier run of Octavo. None if no response is loaded."""
-    pending: int = 0
+    pending_count: int = 0
     """Number of unconfirmed writes that `value` shows. Writes that wait for the user do not count."""
-    pages: int = 0
+    page_count: int = 0
     """Number of pages of a list that are fetched."""
 
     def needs_more(self, min_items: int) -> bool:
         """Return whether the list needs another page to have `min_items` items. False while loading, after an error, or
         after `MAX_PAGES` pages."""
         value = self.value
-        if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
+        if not isinstance(value, ListPage) or value.next is None or self.is_loading or self.error is not None:
             return False
-        return len(value.items) < min_items and self.pages < MAX_PAGES
+        return len(value.items) < min_items and self.page_count < MAX_PAGES
 
 
 @dataclass(eq=False)
@@ -73,16 +73,16 @@ class LiveResponse:
     error: ApiError | None = None
     is_disk_read: bool = False
     """True if Octavo has looked for the response on disk."""
-    decoding: asyncio.Task[None] | None = None
+    decoding_task: asyncio.Task[None] | None = None
     """Task that decodes a large response from disk. None if there was none on disk."""
-    loading: bool = False
+    is_loading: bool = False
     """True while a request is running that a view waits for. Requests of polls do not count."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
     """When the response was last known to be current. None if no response is loaded."""
-    pages: int = 0
+    page_count: int = 0
     pages_to_fetch: int = 1
     """Number of pages of a list that a refresh fetches."""
     is_extending: bool = False
@@ -107,7 +107,7 @@ class LiveResponse:
     @property
     def is_decoding(self) -> bool:
         """Return whether the response from disk is still being decoded."""
-        return self.decoding is not None and not self.decoding.done()
+        return self.decoding_task is not None and not self.decoding_task.done()
 
     @property
     def is_final(self) -> bool:
@@ -125,22 +125,23 @@ class LiveResponse:
             getattr(item, "id", None) == item_id for item in self.value.items
         )
 
-    def load_stored(self, value: Any, requested_at: datetime, writes: int) -> None:
-        """Set the value from disk. `writes` is the number of writes that were confirmed before its request."""
-        self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
-        self.writes_included = writes
+    def load_stored(self, value: Any, requested_at: datetime, writes_included: int) -> None:
+        """Set the value from disk, which shows the changes of the first `writes_included` confirmed writes."""
+        self.value, self.fetched_at, self.checked_at, self.page_count = value, requested_at, requested_at, 1
+        self.writes_included = writes_included
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # A refresh must fetch all stored pages: otherwise the list would become shorter.
-            self.pages = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
+            self.page_count = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
 
-    def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:
-        """Set the value from the server. If it is equal to the old value, the old object is kept. `writes` is the
-        number of writes that were confirmed before its request."""
+    def accept(self, value: Any, pages: int, now: datetime, writes_included: int) -> None:
+        """Set the value from the server. If it is equal to the old value, the old object is kept."""
         if value != self.value:
             self.value = value
-        self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes
+        self.page_count, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes_included
         self.pages_to_fetch = max(1, pages) if not self.is_extending else self.pages_to_fetch
-        self.edits = [edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes]
+        self.edits = [
+            edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes_included
+        ]
 
 
 P = ParamSpec("P")

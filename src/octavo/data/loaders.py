@@ -30,8 +30,8 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
     if value.next is None:
         return tuple(value.items)
     # `Live` loads at most `MAX_PAGES` pages, so the other pages are loaded here.
-    further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
-    return (*value.items, *further)
+    further_items = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
+    return (*value.items, *further_items)
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
@@ -46,9 +46,9 @@ def get_page_source(at: ContentRef, page_id: str) -> GetPage:
 
 async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
     """Load a page. None if it does not exist. Raises ApiError."""
-    get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
+    load = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
-        page: Page = await get(op, rank=rank)
+        page: Page = await load(op, rank=rank)
         return page
     except NotFound:
         return None

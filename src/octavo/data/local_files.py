@@ -43,22 +43,22 @@ class FileToUpload:
     """Time of the last change in nanoseconds, so that a changed file is not equal to the old `FileToUpload`."""
 
 
-def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
+def check_file(entered_path: str, kind: storage.UploadKind) -> FileToUpload:
     """Return the checked file at a path that the user entered, such as `~/logo.png`. Blocks. Raises NotSendable."""
-    path, opened = _open_file(entered)
+    path, opened = _open_file(entered_path)
     with opened:
-        status = os.fstat(opened.fileno())
+        file_status = os.fstat(opened.fileno())
         head = opened.read(4)
-    _check_size(path, status.st_size, MAX_BYTES)
+    _check_size(path, file_status.st_size, MAX_BYTES)
     if kind == "customization_font" and head not in _FONT_TYPES:
         raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
-    guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileToUpload(path, kind, status.st_size, _FONT_TYPES.get(head, guessed), status.st_mtime_ns)
+    guessed_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return FileToUpload(path, kind, file_status.st_size, _FONT_TYPES.get(head, guessed_type), file_status.st_mtime_ns)
 
 
-def read_text(entered: str) -> str:
+def read_text(entered_path: str) -> str:
     """Return the text of the file at a path that the user entered. Blocks. Raises NotSendable."""
-    path, opened = _open_file(entered)
+    path, opened = _open_file(entered_path)
     with opened:
         _check_size(path, os.fstat(opened.fileno()).st_size, MAX_TEXT_BYTES)
         data = opened.read(MAX_TEXT_BYTES + 1)
@@ -68,9 +68,9 @@ def read_text(entered: str) -> str:
         raise NotSendable(f"{path.name} is not a UTF-8 text file. Choose another file.") from None
 
 
-def _open_file(entered: str) -> tuple[Path, IO[bytes]]:
+def _open_file(entered_path: str) -> tuple[Path, IO[bytes]]:
     try:
-        path = Path(entered.strip()).expanduser().absolute()
+        path = Path(entered_path.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe could block forever
         return path, path.open("rb")
@@ -78,7 +78,7 @@ def _open_file(entered: str) -> tuple[Path, IO[bytes]]:
         if isinstance(error, NotSendable):
             raise
         cause = error.strerror if isinstance(error, OSError) and error.strerror else "not a valid path"
-        raise NotSendable(f"Could not read {entered.strip()}: {cause}. Enter the path to a file.") from None
+        raise NotSendable(f"Could not read {entered_path.strip()}: {cause}. Enter the path to a file.") from None
 
 
 def _check_size(path: Path, size: int, limit: int) -> None:
@@ -100,17 +100,17 @@ async def upload(
 
 
 async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
-    done = 0
+    sent_bytes = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")
         with opened:
-            while done < file.size:
-                part = await asyncio.to_thread(opened.read, min(_CHUNK_BYTES, file.size - done))
-                if not part:
+            while sent_bytes < file.size:
+                chunk = await asyncio.to_thread(opened.read, min(_CHUNK_BYTES, file.size - sent_bytes))
+                if not chunk:
                     raise NotSendable(f"{file.path.name} changed during the upload. Upload it again.")
-                yield part
-                done += len(part)
-                on_progress(done, file.size)
+                yield chunk
+                sent_bytes += len(chunk)
+                on_progress(sent_bytes, file.size)
     except OSError as error:
         if isinstance(error, NotSendable):
             raise

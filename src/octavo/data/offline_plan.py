@@ -57,9 +57,9 @@ class OfflinePlanner:
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
         """`pinned` has the sizes in bytes of the pinned responses, by URL. None for a response that is not on disk."""
         self.owner = owner_of(space_id)
-        get = spaces.Get(at=SpaceRef(space_id=space_id))
+        op = spaces.Get(at=SpaceRef(space_id=space_id))
         self.needed_space = _needed(
-            self.owner, get, inbox_plan.NO_FINGERPRINT, "the space", needs_value=True, has_fingerprint=False
+            self.owner, op, inbox_plan.NO_FINGERPRINT, "the space", needs_value=True, has_fingerprint=False
         )
         """The response that is needed first: the space. It shows which other responses are needed."""
         self.space: Space | None = None
@@ -222,16 +222,16 @@ def needed_for_changes(
     at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, owner: str
 ) -> Iterator[NeededResponse]:
     """Yield the pages that a change request has changed, each in its old and its new version."""
-    kinds: dict[str, set[str]] = {}
+    types_by_page: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
     for change in changes.changes:
         if change.page is not None and change.page.type == "document":
-            kinds.setdefault(change.page.id, set()).add(change.type)
+            types_by_page.setdefault(change.page.id, set()).add(change.type)
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
     types_without_page = ("page_created", "page_deleted")
     """A created page has no old version, and a deleted page no new version."""
-    for page, types in kinds.items():
+    for page, types in types_by_page.items():
         refs: Any = "stable" if "page_moved" in types else None
         for side, type_without_page in zip(both_sides, types_without_page, strict=False):
             if type_without_page not in types:

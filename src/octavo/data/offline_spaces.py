@@ -95,14 +95,14 @@ class OfflineSpace:
 class DownloadSize(NamedTuple):
     """Estimated size of an offline space before its download."""
 
-    pages: int
-    bytes: int
+    page_count: int
+    byte_count: int
     """Bytes on disk, estimated from the mean size of all cached pages."""
 
     @property
     def is_large(self) -> bool:
         """True if the user must confirm the download."""
-        return self.pages > MANY_PAGES
+        return self.page_count > MANY_PAGES
 
 
 class OfflineSpaces:
@@ -153,9 +153,9 @@ class OfflineSpaces:
     async def estimate_size(self, at: SpaceRef) -> DownloadSize:
         """Return the estimated size of a download. Sends one request. Raises ApiError."""
         tree = await self._live.fetch(ListPages(at=at))
-        pages = sum(page.type == "document" for page in tree.walk())
-        mean = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
-        return DownloadSize(pages, round(pages * (mean or DEFAULT_PAGE_BYTES)))
+        page_count = sum(page.type == "document" for page in tree.walk())
+        mean_bytes = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
+        return DownloadSize(page_count, round(page_count * (mean_bytes or DEFAULT_PAGE_BYTES)))
 
     def add(self, space: Space) -> None:
         """Make a space available offline. If it is already, sync it now."""
@@ -282,17 +282,17 @@ class OfflineSpaces:
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
-        syncer, before = self._live.syncer, self._spaces[space_id]
+        syncer, old_space = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
         causes = {failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished}
-        needed_count = syncer.progress(planner.owner).needed
+        needed_count = syncer.progress(planner.owner).needed_count
         self._change(
             replace(
-                before,
+                old_space,
                 downloaded=needed_count - len(unfinished) - len(causes),
                 wanted=needed_count,
-                bytes=sum(size or 0 for size in pinned.values()) if with_size else before.bytes,
-                pages=planner.page_count or before.pages,
+                bytes=sum(size or 0 for size in pinned.values()) if with_size else old_space.bytes,
+                pages=planner.page_count or old_space.pages,
                 failed=tuple(
                     FailedDownload(needed.label, why) for needed, why in (causes | planner.incomplete).items()
                 ),
@@ -327,8 +327,8 @@ class OfflineSpaces:
         return self._live.cache.pinned_sizes(owner)
 
     def _change(self, space: OfflineSpace) -> None:
-        before, self._spaces[space.id] = self._spaces.get(space.id), space
-        if before != space:
+        old_space, self._spaces[space.id] = self._spaces.get(space.id), space
+        if old_space != space:
             self.changed.notify()
 
     # Other Octavo processes
@@ -391,13 +391,13 @@ class OfflineSpaces:
         for space_id in self._spaces.keys() - stored.keys():
             self._drop(space_id)
         for space_id, each in stored.items():
-            before = self._spaces.get(space_id)
-            if before is None:
+            old_space = self._spaces.get(space_id)
+            if old_space is None:
                 self._change(each)
                 self._add_due(space_id)
             elif self._was_refused:
                 self._change(each)
-            elif each.state == "waiting" and before.state in ("kept", "lost"):
+            elif each.state == "waiting" and old_space.state in ("kept", "lost"):
                 self._add_due(space_id, retries_refused=True)  # another process has requested a refresh
 
 

@@ -79,9 +79,9 @@ class Poller:
     def interval(self) -> timedelta:
         """The current interval between two polls."""
         idle = self._live.now() - self._last_key_at
-        normal = next(each for longest, each in INTERVALS if idle <= longest)
-        after_failed_polls = INTERVALS[0][1] * 2**self._failed_polls if self._failed_polls else normal
-        return max(normal, min(after_failed_polls, INTERVALS[-1][1]))
+        normal_interval = next(each for longest, each in INTERVALS if idle <= longest)
+        interval_after_failures = INTERVALS[0][1] * 2**self._failed_polls if self._failed_polls else normal_interval
+        return max(normal_interval, min(interval_after_failures, INTERVALS[-1][1]))
 
     @property
     def is_due(self) -> bool:
@@ -129,7 +129,7 @@ class Poller:
         old_plan.adopt_fingerprints(max(fetch_times, default=LONG_AGO))
         for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows this error
-                if response.watchers and not response.loading:
+                if response.watchers and not response.is_loading:
                     await live.syncer.get(response.op, Rank.AWAITED)
         self._listed.update(response.value for response in lists)
         plan = ViewPlanner(live, self._listed, self._visible())
@@ -187,10 +187,12 @@ class ViewPlanner:
         self._with_fingerprint = [each for op in self._watched if (each := self._needed(op)).fingerprint]
         due_urls = {each.url for each in self._with_fingerprint if is_due(each, versions.get(each.url), now)}
         # The fingerprints of content show every change, so content is not rechecked.
-        unsure = [self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))]
-        unsure = [each for each in unsure if each.url not in due_urls and not self._is_recent_account_data(each, now)]
-        visible = [each for each in unsure if each.op in self._visible]
-        hidden = [each for each in unsure if each.op not in self._visible]
+        recheckable = [self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))]
+        recheckable = [
+            each for each in recheckable if each.url not in due_urls and not self._is_recent_account_data(each, now)
+        ]
+        visible = [each for each in recheckable if each.op in self._visible]
+        hidden = [each for each in recheckable if each.op not in self._visible]
         rechecks = recheck(visible, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
         rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in rechecks)  # rechecks come after changed responses
@@ -258,11 +260,11 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts what other users have changed, by comparing old and new responses. Leaves out threads, reviews and change
-    requests of the user `me`, but not merges, nor the replies that lists of threads count."""
+    """Counts what other users have changed, by comparing old and new responses. Leaves out the user's own threads,
+    reviews and change requests, but not the user's merges, nor the replies that lists of threads count."""
 
-    def __init__(self, me: str) -> None:
-        self._me = me
+    def __init__(self, my_id: str) -> None:
+        self._me = my_id
         self._threads: set[str] = set()
         self._replies: dict[tuple[Discussion, str], int] = {}
         self._reviews: set[str] = set()
@@ -287,8 +289,8 @@ class RemoteChangeDetector:
                         self._add_new_replies(op.at, item.id, item.replies - old.replies)
             case comments.ListReplies():
                 if before.next is None:
-                    others = sum(item.posted_by.id != self._me for item in new_items)
-                    self._add_new_replies(op.at, op.comment_id, others)
+                    others_count = sum(item.posted_by.id != self._me for item in new_items)
+                    self._add_new_replies(op.at, op.comment_id, others_count)
             case reviews.List():
                 if before.next is None:
                     self._reviews |= {item.id for item in new_items if item.reviewer.id != self._me}

@@ -80,7 +80,7 @@ class ProposeResult:
     """Result of `ProposedNotes.propose`: the stored notes, and counts of notes that were not stored."""
 
     added: tuple[ProposedNote, ...] = ()
-    known_count: int = 0
+    duplicate_count: int = 0
     """Number of notes that were proposed before. The user may have accepted or discarded them."""
     over_limit_count: int = 0
     """Number of notes that were not stored, because the change request already has `MAX_NOTES` notes."""

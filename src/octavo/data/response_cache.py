@@ -112,8 +112,8 @@ class ResponseCache:
         if self._is_damaged:
             self._reopen()
         url = encode(op).url
-        if (put := self._unwritten.get(url)) is not None:
-            return _body(op, put[0]), put[1]
+        if (unwritten := self._unwritten.get(url)) is not None:
+            return _body(op, unwritten[0]), unwritten[1]
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
         return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
@@ -342,9 +342,10 @@ class ResponseCache:
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest until the rest has at
         most `max_bytes`. Pinned responses are kept, and do not count."""
-        horizon = ((self._now() - MAX_AGE).timestamp(),)
+        oldest_time = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
-            f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
+            f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}",
+            oldest_time,
         )
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
@@ -355,7 +356,7 @@ class ResponseCache:
         db.execute(
             "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"
             " (SELECT 1 FROM answers WHERE answers.namespace = versions.namespace AND answers.url = versions.url)",
-            horizon,
+            oldest_time,
         )
 
     def _notice(self, sentence: str) -> None:

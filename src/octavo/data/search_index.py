@@ -178,14 +178,14 @@ class IndexedCounts:
 class IndexedPages:
     """The pages of a space that are completely in the index, and those that match a search."""
 
-    updated_at: dict[str, float] = field(default_factory=dict)
+    update_times: dict[str, float] = field(default_factory=dict)
     """When each completely indexed page was changed last, by page ID. Pages without such a time are missing."""
-    found: frozenset[str] = frozenset()
+    found_ids: frozenset[str] = frozenset()
     """Ids of the pages that contain all words of at least one query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
         """Return whether the index has the complete page in its version of `updated_at`. False if a time is unknown."""
-        indexed = self.updated_at.get(page_id)
+        indexed = self.update_times.get(page_id)
         return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 
 
@@ -261,22 +261,22 @@ class SearchIndex:
         # A response may contain an item twice, so documents are compared by key.
         documents = {each.key: each for each in update.documents}
         indexed_documents = _read_documents(db, list(documents))
-        unchanged: list[int] = []
+        unchanged_ids: list[int] = []
         for key, document in documents.items():
             indexed = indexed_documents.get(key)
             if indexed is None or (indexed.known_at <= known_at and indexed.differs(document)):
                 self._write(db, document, known_at, indexed)
                 has_changed = True
             elif document.text_hash:
-                unchanged.append(indexed.id)
+                unchanged_ids.append(indexed.id)
         db.executemany(
             "UPDATE documents SET known_at = ? WHERE id = ? AND known_at < ?",
-            ((known_at, each, known_at) for each in unchanged),
+            ((known_at, each, known_at) for each in unchanged_ids),
         )
         for scope in update.complete_scopes:
-            removed = [number for number, key in _documents_in_scope(db, scope, known_at) if key not in documents]
-            _delete_with_replies(db, removed)
-            has_changed = has_changed or bool(removed)
+            removed_ids = [number for number, key in _documents_in_scope(db, scope, known_at) if key not in documents]
+            _delete_with_replies(db, removed_ids)
+            has_changed = has_changed or bool(removed_ids)
         return has_changed
 
     def _write(
@@ -304,25 +304,25 @@ class SearchIndex:
                 known_at if document.text_hash else 0.0,
             ),
         )
-        marks = ", ".join("?" * len(values))
-        number = db.execute(f"INSERT INTO documents VALUES (NULL, {marks}, 0)", values).lastrowid
+        placeholders = ", ".join("?" * len(values))
+        number = db.execute(f"INSERT INTO documents VALUES (NULL, {placeholders}, 0)", values).lastrowid
         assert number is not None, "the insert must return a row"
         letter_count = _insert_passages(db, number, document)
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letter_count, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
-        if count <= self._max_documents and letters <= self._max_letters:
+        count, letter_count = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
+        if count <= self._max_documents and letter_count <= self._max_letters:
             return
         max_documents, max_letters = self._max_documents * 9 // 10, self._max_letters * 9 // 10
         rows = db.execute("SELECT id, letters FROM documents ORDER BY known_at, id")
-        evicted = []
+        evicted_ids = []
         for number, size in rows:
-            if count <= max_documents and letters <= max_letters:
+            if count <= max_documents and letter_count <= max_letters:
                 break
-            count, letters = count - 1, letters - size
-            evicted.append(number)
-        _delete_with_replies(db, evicted)
+            count, letter_count = count - 1, letter_count - size
+            evicted_ids.append(number)
+        _delete_with_replies(db, evicted_ids)
 
     # Finding
 
@@ -426,9 +426,9 @@ class SearchIndex:
             db.executescript(SCHEMA)
             return db
         make_folder_private(self._path.parent)
-        for other in self._path.parent.glob("index-v*.db*"):
-            if not other.name.startswith(f"index-v{VERSION}-"):
-                other.unlink(missing_ok=True)
+        for old_path in self._path.parent.glob("index-v*.db*"):
+            if not old_path.name.startswith(f"index-v{VERSION}-"):
+                old_path.unlink(missing_ok=True)
         make_file_private(self._path)
         db = connect(self._path)
         with closed_on_failure(db):
@@ -553,9 +553,9 @@ def _delete_with_replies(db: sqlite3.Connection, documents: list[int]) -> None:
 
 
 def _delete_documents(db: sqlite3.Connection, document_ids: list[int]) -> None:
-    removed = _json_list(document_ids)
-    _delete_passages(db, f"document {_IN_JSON}", removed)
-    db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
+    ids_json = _json_list(document_ids)
+    _delete_passages(db, f"document {_IN_JSON}", ids_json)
+    db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [ids_json])
 
 
 def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
@@ -565,7 +565,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
     """Add the texts of a document to the index. Return the number of characters."""
-    letters = 0
+    letter_count = 0
     for text_part in document.read_texts():
         passage = db.execute(
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
@@ -582,8 +582,8 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
             "INSERT INTO texts (rowid, context, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
             (passage, *columns),
         )
-        letters += sum(map(len, columns))
-    return letters
+        letter_count += sum(map(len, columns))
+    return letter_count
 
 
 def _parts(text: str) -> str:
@@ -637,9 +637,12 @@ def _search(
     ).fetchall()
     hits: list[Hit] = []
     hits_per_item: dict[tuple[str, ...], int] = {}
-    for *columns, path, at, known_at, passage in rows:
+    for *columns, path, changed_at, known_at, passage in rows:
         headings = tuple(path.split(_SEPARATOR)) if path else ()
-        times = [time_of_timestamp(at) if at is not None else None, time_of_timestamp(known_at) if known_at else None]
+        times = [
+            time_of_timestamp(changed_at) if changed_at is not None else None,
+            time_of_timestamp(known_at) if known_at else None,
+        ]
         hit = Hit(*(*columns, headings, *times))
         item = (hit.kind, hit.space, hit.change_request, hit.id)
         if hits_per_item.get(item, 0) < MAX_HITS_PER_ITEM and len(hits) < limit:

@@ -88,16 +88,16 @@ class SearchTerms:
         starts = set(subword_starts(text))
         matches: list[Range] = []
         for pattern, is_prefix in self._patterns:
-            at = 0
-            while match := pattern.search(letters, at):
+            position = 0
+            while match := pattern.search(letters, position):
                 start, end = match.span()
                 original = folded.original_range(indexes[start], indexes[end - 1] + 1)
                 starts_word = original.start in starts or not _is_inside_word(letters, start)
                 if starts_word and (is_prefix or original.end in starts or not _is_inside_word(letters, end)):
                     matches.append(original)
-                    at = end
+                    position = end
                 else:
-                    at = start + 1
+                    position = start + 1
         matches.sort()
         ranges: list[Range] = []
         for start, end in matches:

@@ -219,8 +219,8 @@ class StateDb:
 
     def check_changed(self) -> bool:
         """Return whether any process has written to the file since the last call. If so, notify `committed`."""
-        before, self._version = self._version, self._data_version()
-        if is_changed := self._version != before:
+        old_version, self._version = self._version, self._data_version()
+        if is_changed := self._version != old_version:
             self.committed.notify()
         return is_changed
 
@@ -276,8 +276,8 @@ class StateDb:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(migrations):
             db.close()
-            step = ". Nothing will be saved until you update Octavo."
-            self._set_read_only("", f"{path} was written by a newer version of Octavo", step)
+            advice = ". Nothing will be saved until you update Octavo."
+            self._set_read_only("", f"{path} was written by a newer version of Octavo", advice)
             return connect(path, read_only=True)
         _migrate(db, path, migrations)
         return db
@@ -288,8 +288,8 @@ class StateDb:
         )
         return connect(path, read_only=True)
 
-    def _set_read_only(self, begin: str, cause: str, step: str) -> None:
-        notice = f"{begin}{cause}{step}"
+    def _set_read_only(self, beginning: str, cause: str, advice: str) -> None:
+        notice = f"{beginning}{cause}{advice}"
         self._notice(notice)
         self.read_only, self.save_error, self.save_error_cause = True, notice, cause
 
@@ -300,9 +300,9 @@ class StateDb:
         """Run `function` in a transaction after all earlier ones. Return a future of its result, which may fail with
         NotSaved, sqlite3.Error or OSError."""
         if self.read_only:
-            refused: Future[R] = Future()
-            refused.set_exception(NotSaved(self.save_error))
-            return refused
+            failed_future: Future[R] = Future()
+            failed_future.set_exception(NotSaved(self.save_error))
+            return failed_future
         future = self._writer.submit(function)
         future.add_done_callback(self._record_result)
         return future
@@ -315,8 +315,8 @@ class StateDb:
             self._record_failure(error)
 
     def _record_failure(self, error: Exception, path: Path | None = None) -> NotSaved:
-        self.save_error_cause, step = why_not_saved(error, path or self._path)
-        self.save_error = f"Nothing is being saved: {self.save_error_cause}{step and '. '}{step}."
+        self.save_error_cause, advice = why_not_saved(error, path or self._path)
+        self.save_error = f"Nothing is being saved: {self.save_error_cause}{advice and '. '}{advice}."
         return NotSaved(self.save_error)
 
     def _data_version(self) -> int:
@@ -340,10 +340,10 @@ def write_value(db: sqlite3.Connection, namespace: str, name: str, value: Any) -
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
     """Return why `path` could not be written or locked, such as `the disk is full`, and advice, which may be empty."""
-    name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
+    error_name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
-        name = "BUSY"  # the writer still waits for the lock of the file
-    match name.removeprefix("SQLITE_").split("_")[0]:
+        error_name = "BUSY"  # the writer still waits for the lock of the file
+    match error_name.removeprefix("SQLITE_").split("_")[0]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
         case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
@@ -374,7 +374,7 @@ def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Seq
 
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
-    temporary = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
-    make_file_private(temporary)
-    db.execute("VACUUM INTO ?", [str(temporary)])
-    temporary.replace(path.with_name(f"{path.name}.v{version}.bak"))
+    temporary_path = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
+    make_file_private(temporary_path)
+    db.execute("VACUUM INTO ?", [str(temporary_path)])
+    temporary_path.replace(path.with_name(f"{path.name}.v{version}.bak"))

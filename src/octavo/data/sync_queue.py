@@ -111,16 +111,15 @@ def recheck(
     max_pages: int,
     now: datetime,
     *,
-    pages: Mapping[str, int] | None = None,
+    page_counts: Mapping[str, int] | None = None,
     expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
 ) -> list[NeededResponse]:
     """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Their pages are at
     most `max_pages`, but at least one response is chosen.
 
-    `expected_interval` returns the expected time between changes of a response. `pages` has numbers of pages by URL, by
-    default 1.
+    `expected_interval` returns the expected time between changes of a response. `page_counts` is by URL, by default 1.
     """
-    pages = pages or {}
+    page_counts = page_counts or {}
 
     def overdue(needed: NeededResponse) -> float:
         version = versions(needed.url)
@@ -128,7 +127,7 @@ def recheck(
 
     chosen_responses: list[NeededResponse] = []
     for needed in sorted(needed_responses, key=overdue, reverse=True):
-        page_count = pages.get(needed.url, 1)
+        page_count = page_counts.get(needed.url, 1)
         if chosen_responses and page_count > max_pages:
             break
         chosen_responses.append(needed.as_due())
@@ -402,8 +401,8 @@ class SyncQueue:
 
     def _rank(self, url: str) -> Rank:
         """Return the most urgent rank for `url`. Return VISIBLE or less after a failure that affects all requests."""
-        best = self._most_urgent(url).rank
-        return max(best, Rank.VISIBLE) if url in self._general_failures else best
+        rank = self._most_urgent(url).rank
+        return max(rank, Rank.VISIBLE) if url in self._general_failures else rank
 
     def _update_ready(self, url: str) -> None:
         for ready in self._ready.values():

@@ -66,10 +66,10 @@ class Planner(Protocol):
 class Progress(NamedTuple):
     """Numbers of responses of an owner that are needed, missing and due."""
 
-    needed: int
-    missing: int
+    needed_count: int
+    missing_count: int
     """Number of needed responses that are not fetched yet. Failed requests are included."""
-    due: int
+    due_count: int
     """Number of responses that the last sync had to fetch."""
 
 
@@ -87,14 +87,14 @@ class _OwnerState:
     """The planner of an owner, the responses it needs, and its running syncs."""
 
     planner: Planner | None = None
-    roots: frozenset[str] = frozenset()
+    root_urls: frozenset[str] = frozenset()
     """URLs that `Planner.needed_responses` returned. The other URLs came from `Planner.on_response`."""
     needed_responses: dict[str, NeededResponse] = field(default_factory=dict)
     dependents: dict[str, list[NeededResponse]] = field(default_factory=dict)
     """Responses that `Planner.on_response` returned, by the URL of the response that it was called with."""
     used_versions: dict[str, Version | None] = field(default_factory=dict)
     """Version of the last response that the planner got, by URL."""
-    due: dict[str, Rank] = field(default_factory=dict)
+    due_ranks: dict[str, Rank] = field(default_factory=dict)
     """Responses that the last sync had to fetch: their rank by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """Running tasks that call the planner."""
@@ -203,7 +203,7 @@ class Syncer(Generic[R]):
         """Count the needed, missing and due responses of `owner`. Ranks after `lowest` are ignored."""
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, needed in state.needed_responses.items() if needed.rank <= lowest}
-        due = sum(rank <= lowest for rank in state.due.values())
+        due = sum(rank <= lowest for rank in state.due_ranks.values())
         return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
 
     def pause_reason(self, owner: str) -> str | None:
@@ -278,28 +278,28 @@ class Syncer(Generic[R]):
     ) -> None:
         if last_sync is not None:
             await asyncio.wait([last_sync])
-        roots: dict[str, NeededResponse] = {}
+        root_responses: dict[str, NeededResponse] = {}
         async for needed in _in_slices(planner.needed_responses()):
-            roots[needed.url] = self._due_if_refused(needed) if retries_refused else needed
+            root_responses[needed.url] = self._due_if_refused(needed) if retries_refused else needed
         self.queue.retry(planner.owner)
-        state.roots, state.needed_responses = frozenset(roots), dict(roots)
-        to_visit, children = list(roots), dict[str, list[NeededResponse]]()
-        for url in to_visit:
+        state.root_urls, state.needed_responses = frozenset(root_responses), dict(root_responses)
+        urls_to_visit, dependents = list(root_responses), dict[str, list[NeededResponse]]()
+        for url in urls_to_visit:
             if url in state.dependents:
-                children[url] = state.dependents[url]
-                to_visit += [each.url for each in children[url] if each.url not in state.needed_responses]
+                dependents[url] = state.dependents[url]
+                urls_to_visit += [each.url for each in dependents[url] if each.url not in state.needed_responses]
                 state.needed_responses |= {
-                    each.url: each for each in children[url] if each.url not in state.needed_responses
+                    each.url: each for each in dependents[url] if each.url not in state.needed_responses
                 }
-        state.dependents = children
+        state.dependents = dependents
         state.used_versions = {
             url: version for url, version in state.used_versions.items() if url in state.needed_responses
         }
         self._cancel(self.queue.set_needed(planner.owner, state.needed_responses.values(), self._now()))
-        state.due = {url: state.needed_responses[url].rank for url in self.queue.waiting_urls(planner.owner)}
+        state.due_ranks = {url: state.needed_responses[url].rank for url in self.queue.waiting_urls(planner.owner)}
         self._schedule_start()
         self.changed.notify(planner.owner)
-        await self._use_cached_responses(state, roots.values())
+        await self._use_cached_responses(state, root_responses.values())
 
     def _start_planning(
         self, state: _OwnerState, coroutine: Coroutine[Any, Any, None], name: str | None = None
@@ -342,7 +342,7 @@ class Syncer(Generic[R]):
                 else:
                     self._cache.drop_version(needed.url)
                     self.queue.add(needed, self._now())
-                    state.due[needed.url] = needed.rank
+                    state.due_ranks[needed.url] = needed.rank
                     self._schedule_start()
 
     def _decode(self, needed_responses: Iterable[tuple[NeededResponse, Version, Any]]) -> list[Any]:
@@ -360,28 +360,28 @@ class Syncer(Generic[R]):
         """Ask the planner which responses are needed because of a response. They replace those that it named before."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
-        children = [child async for child in _in_slices(state.planner.on_response(needed, value))]
+        dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]
         not_due = list[NeededResponse]()
         if needed.needs_value:
-            removed = (
+            removed_urls = (
                 {each.url for each in state.dependents.get(needed.url, ())}
-                - {each.url for each in children}
-                - state.roots
+                - {each.url for each in dependents}
+                - state.root_urls
             )
-            state.dependents[needed.url] = children
-            for url in removed:
+            state.dependents[needed.url] = dependents
+            for url in removed_urls:
                 state.needed_responses.pop(url, None)
                 state.used_versions.pop(url, None)
-            self._cancel(self.queue.drop(needed.owner, removed))
-        async for child in _in_slices(children):
-            if needed.needs_value and state.dependents.get(needed.url) is not children:
+            self._cancel(self.queue.drop(needed.owner, removed_urls))
+        async for dependent in _in_slices(dependents):
+            if needed.needs_value and state.dependents.get(needed.url) is not dependents:
                 return  # the planner got a newer response meanwhile
-            state.needed_responses[child.url] = child
-            if self.queue.add(child, self._now()):
-                state.due[child.url] = child.rank
+            state.needed_responses[dependent.url] = dependent
+            if self.queue.add(dependent, self._now()):
+                state.due_ranks[dependent.url] = dependent.rank
                 self._schedule_start()
             else:
-                not_due.append(child)
+                not_due.append(dependent)
         if not_due:
             await self._use_cached_responses(state, not_due)
         self.changed.notify(needed.owner)
@@ -408,8 +408,8 @@ class Syncer(Generic[R]):
             task = self._running[request] = self._tasks.start(self._run(request), name=request.url)
             # Unlike `finally` in the task, a callback also runs if the task is canceled before its first step.
             task.add_done_callback(partial(self._on_request_ended, request))
-        at, low = self.queue.wake_at(now), self.rate_limit_wait()
-        waits = ([(at - now).total_seconds()] if at is not None else []) + (
+        wake_at, low = self.queue.wake_at(now), self.rate_limit_wait()
+        waits = ([(wake_at - now).total_seconds()] if wake_at is not None else []) + (
             [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
         )
         self._start_timer = asyncio.get_running_loop().call_later(min(waits), self._start_requests) if waits else None
@@ -461,8 +461,8 @@ class Syncer(Generic[R]):
             error = None if task.cancelled() else task.exception()
             self.queue.end(request, error or asyncio.CancelledError(), self._now())
             if not self._is_closed:
-                why = "The request was canceled." if error is None else "This is a bug in Octavo."
-                self._fail(request.op, LocalFailure(f"Could not load the response. {why}"))
+                reason = "The request was canceled." if error is None else "This is a bug in Octavo."
+                self._fail(request.op, LocalFailure(f"Could not load the response. {reason}"))
             self._end_waiting(
                 request.url, lambda future: future.cancel() if error is None else future.set_exception(error)
             )

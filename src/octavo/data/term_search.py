@@ -40,9 +40,9 @@ class TermResults:
 
     pages: tuple[PageMatches, ...] = ()
     """Pages that contain the term, in the order of the page tree."""
-    searched: int = 0
+    searched_count: int = 0
     """Number of searched pages, including those that were not loaded because the index shows that they do not match."""
-    total: int = 0
+    page_count: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""
     """Error message of the page that could not be loaded last. Empty if all could be loaded."""
@@ -56,31 +56,31 @@ class TermResults:
 
 
 async def search_term(
-    live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
+    live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed_page_ids: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision for the term `change.old`. Yield the results so far after each step. `changed` has
-    the IDs of pages that differ from main, so that the index does not have their text. Raises ApiError."""
+    """Search the pages of a revision for the term `change.old`. Yield the results so far after each step. The pages
+    `changed_page_ids` differ from main, so the index does not have their text. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]
     indexed = await index.pages_with(at.space_id, index_queries(change))
-    to_read: list[Page] = []
-    unknown: list[Page] = []
-    ruled_out = 0
+    indexed_matches: list[Page] = []
+    unindexed_pages: list[Page] = []
+    ruled_out_count = 0
     for page in documents:
-        if page.id in changed or not indexed.has_version(page.id, page.updated_at):
-            unknown.append(page)
-        elif page.id in indexed.found:
-            to_read.append(page)
+        if page.id in changed_page_ids or not indexed.has_version(page.id, page.updated_at):
+            unindexed_pages.append(page)
+        elif page.id in indexed.found_ids:
+            indexed_matches.append(page)
         else:
-            ruled_out += 1
-    unknown.sort(key=lambda page: page.id not in changed)
+            ruled_out_count += 1
+    unindexed_pages.sort(key=lambda page: page.id not in changed_page_ids)
     order = {page.id: number for number, page in enumerate(documents)}
     pages_by_id = await asyncio.to_thread(_title_matches, documents, change)
-    results = TermResults(_in_order(pages_by_id, order), ruled_out, len(documents))
+    results = TermResults(_in_order(pages_by_id, order), ruled_out_count, len(documents))
     yield results
-    wanted = [*to_read, *unknown][:MAX_LOADED_PAGES]
-    for start in range(0, len(wanted), _PAGES_PER_STEP):
-        pages = wanted[start : start + _PAGES_PER_STEP]
+    pages_to_load = [*indexed_matches, *unindexed_pages][:MAX_LOADED_PAGES]
+    for start in range(0, len(pages_to_load), _PAGES_PER_STEP):
+        pages = pages_to_load[start : start + _PAGES_PER_STEP]
         loaded_pages = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
         failures = [each for each in loaded_pages if isinstance(each, str)]
         for each in loaded_pages:
@@ -89,7 +89,7 @@ async def search_term(
                 pages_by_id[each.page.id] = replace(each, title_match=title_match)
         results = TermResults(
             _in_order(pages_by_id, order),
-            results.searched + len(loaded_pages) - len(failures),
+            results.searched_count + len(loaded_pages) - len(failures),
             len(documents),
             failures[-1] if failures else results.failure,
         )

@@ -9,7 +9,7 @@ from octavo.data.drafts import UnsentText
 from octavo.tui.core.session import unsent_mark, with_unsent_mark
 
 HERE = SpaceRef(space_id="s")
-DRAFT, PENDING = UnsentText("reply", HERE, thread="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")
+DRAFT, PENDING = UnsentText("reply", HERE, thread_id="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")
 
 
 def test_unsent_mark_names_drafts_and_pending_comments_or_shows_signs() -> None:

@@ -42,7 +42,7 @@ def test_parent_can_be_any_page_outside_the_moved_page() -> None:
 def test_position_is_counted_without_the_moved_page(moved: str, parent: str, places: dict[str, int]) -> None:
     found = position_choices(TREE, moved, parent)
     assert {choice.title: choice.value.index for choice in found} == places
-    assert {choice.value.parent for choice in found} == {parent or None}
+    assert {choice.value.parent_id for choice in found} == {parent or None}
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class MergeState:
     still as the user saw them."""
 
     change_request: ChangeRequest
-    main: str | None
+    main_revision: str | None
     """Revision of main. None if the server does not send it."""
 
     @property
@@ -59,7 +59,7 @@ class MergeState:
             base=request.base,
             status=request.status,
             is_outdated=request.outdated,
-            main=self.main,
+            main=self.main_revision,
         )
 
 
@@ -74,10 +74,10 @@ async def changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedStat
     sentences = []
     if expected.revision is not None and current.change_request.revision != expected.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
-    has_moved = expected.main is not None and current.main != expected.main
+    has_main_changed = expected.main is not None and current.main_revision != expected.main
     # If main changed between the two requests of `read_merge_state`, only `outdated` shows this.
-    if has_moved or (current.change_request.outdated and not expected.is_outdated):
-        merged = await _change_request_merged_as(send, at, current.main) if has_moved else None
+    if has_main_changed or (current.change_request.outdated and not expected.is_outdated):
+        merged = await _change_request_merged_as(send, at, current.main_revision) if has_main_changed else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
         sentences.append(f"Main has changed since the checks were loaded{name}.")
     return " ".join(sentences)
@@ -181,7 +181,7 @@ async def _search_for_creation(send: Send, attempt: WriteAttempt[change_requests
 
 
 async def _fetch_drafts_of_user(send: Send, attempt: WriteAttempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
-    creator_filter = {"creator": attempt.me} if attempt.me is not None else {}
+    creator_filter = {"creator": attempt.my_id} if attempt.my_id is not None else {}
     return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator_filter))).items
 
 
@@ -264,16 +264,16 @@ async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> A
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:
         return None
-    after = await send(content.Get(at=op.at.revision_ref(head)))
+    later = await send(content.Get(at=op.at.revision_ref(head)))
     for _ in range(MAX_REVISIONS):
-        before: Revision | None = None
-        if after.parents:
-            before = await send(content.Get(at=op.at.revision_ref(after.parents[0])))
-        if await _is_made_by(send, op, before, after):
-            return AlreadyDone(after.id, FoundEdit(head, after))
-        if before is None or before.id == expected_revision:
+        earlier: Revision | None = None
+        if later.parents:
+            earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0])))
+        if await _is_made_by(send, op, earlier, later):
+            return AlreadyDone(later.id, FoundEdit(head, later))
+        if earlier is None or earlier.id == expected_revision:
             return None
-        after = before
+        later = earlier
     return None
 
 

@@ -143,13 +143,13 @@ def _undone_by_others(op: _Edit) -> str:
 
 def _traits(op: Create | CreateReply | _Edit | _Delete) -> WriteTraits:
     if isinstance(op, Create):
-        return WriteTraits(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
+        return WriteTraits(page_id=op.page or "", block_key=op.node or "", text=op.body.markdown, creates=True)
     if isinstance(op, CreateReply):
         return WriteTraits(op.comment_id, text=op.body.markdown, creates=True)
     if isinstance(op, _Delete):
         return WriteTraits(op.comment_id)
-    others = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
-    only_resolves = isinstance(op, Update) and op.resolved is not None and not others
+    other_changes = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
+    only_resolves = isinstance(op, Update) and op.resolved is not None and not other_changes
     return WriteTraits(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
@@ -235,8 +235,8 @@ def find_created(
         and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)
     ]
     text = op.body.markdown
-    equal = [item for item in candidates if normalized(item.body.text) == normalized(text)]
-    matches = equal or [item for item in candidates if _has_same_letters(item.body.text, text)]
+    equal_items = [item for item in candidates if normalized(item.body.text) == normalized(text)]
+    matches = equal_items or [item for item in candidates if _has_same_letters(item.body.text, text)]
     return min(matches, key=lambda item: item.posted_at.timestamp() if item.posted_at else 0.0, default=None)
 
 
@@ -245,9 +245,9 @@ def is_applied(
 ) -> bool:
     """Return whether a comment has all values that the write sets. If the write was `sent`, the text may differ in
     markup, unless the write itself changes only markup."""
-    op, me, was = attempt.op, attempt.me, attempt.expected.text
+    op, my_id, old_text = attempt.op, attempt.my_id, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
-        changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)
+        changes_letters = old_text is not None and not _has_same_letters(old_text, op.body.markdown)
         if not (sent and changes_letters and _has_same_letters(current.body.text, op.body.markdown)):
             return False
     if (
@@ -258,10 +258,10 @@ def is_applied(
     ):
         return False
     added, removed = op.added_reactions or (), op.removed_reactions or ()
-    if (added or removed) and me is None:
+    if (added or removed) and my_id is None:
         return False
-    return all(_has_reaction(current.reactions, emoji, me or "") for emoji in added) and not any(
-        _has_reaction(current.reactions, emoji, me or "") for emoji in removed
+    return all(_has_reaction(current.reactions, emoji, my_id or "") for emoji in added) and not any(
+        _has_reaction(current.reactions, emoji, my_id or "") for emoji in removed
     )
 
 

@@ -61,8 +61,8 @@ async def edit(
     )
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
-        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created)
+        head, created_revision = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
+        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created_revision)
         remark = "Saved. Someone else saved changes at the same time." if replaced_revision is not None else ""
         message = f"{remark} {sent.message}".strip()
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced_revision)
@@ -107,7 +107,7 @@ class SavedTexts:
     """Saved texts by page ID, without those of `conflicts`. `before` of a merged text is the text of the other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """The text of the other user by page ID, for pages whose texts could not be merged or saved."""
-    restored: bool = True
+    is_restored: bool = True
     """True if the server has the other user's texts of the pages in `conflicts`, False if it has those of the edit."""
     warning: str = ""
     """Sentence that says that the edit may have replaced the text of another user. Empty otherwise."""
@@ -177,8 +177,10 @@ async def _merge_overwritten(
     repaired = await edit(live, at, sent.revision, changes)
     if repaired.kind != "done":
         saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in repairs}
-        others = {page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs}
-        return SavedTexts(sent.revision, saved_texts, others, restored=False)
+        other_texts = {
+            page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs
+        }
+        return SavedTexts(sent.revision, saved_texts, other_texts, is_restored=False)
     # The repair may have overwritten another text, which contains the text of `sent`.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
     for page_id, text in second_repair.texts.items():
@@ -188,7 +190,7 @@ async def _merge_overwritten(
             texts[page_id] = text
     saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in second_repair.conflicts}
     return SavedTexts(
-        second_repair.revision, saved_texts, {**conflicts, **second_repair.conflicts}, second_repair.restored
+        second_repair.revision, saved_texts, {**conflicts, **second_repair.conflicts}, second_repair.is_restored
     )
 
 

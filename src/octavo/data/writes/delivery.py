@@ -136,7 +136,7 @@ class OutboxDelivery:
                 await self._confirm(entry, found.remote_id)
                 return
             baseline = entry.baseline if entry.failed_searches else None
-            attempt = WriteAttempt(entry.op, entry.expected, baseline, me=await self._account.load_user_id())
+            attempt = WriteAttempt(entry.op, entry.expected, baseline, my_id=await self._account.load_user_id())
             check = await kind_of(entry.op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
@@ -188,8 +188,8 @@ class OutboxDelivery:
         if result:
             await self._confirm(entry, result.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
-            due = min(entry.may_arrive_until, now + max(FIRST_SEARCH_DELAY, 2 * (now - (entry.started_at or now))))
-            await self._entries.apply(entry.id, partial(machine.schedule_search, due_at=due, reason=RESPONSE_LOST))
+            due_at = min(entry.may_arrive_until, now + max(FIRST_SEARCH_DELAY, 2 * (now - (entry.started_at or now))))
+            await self._entries.apply(entry.id, partial(machine.schedule_search, due_at=due_at, reason=RESPONSE_LOST))
         else:
             await self._entries.apply(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
@@ -199,9 +199,11 @@ class OutboxDelivery:
         """Store that the response to an entry was lost. The first search follows after `delay`."""
         now = self._entries.now()
         # Counted from now, because the computer may have been asleep since `started_at`.
-        until = now + self._may_arrive_for
-        lost = partial(machine.lose_response, due_at=now + delay, may_arrive_until=until, reason=reason)
-        await self._entries.apply(entry.id, lost)
+        may_arrive_until = now + self._may_arrive_for
+        lose_response = partial(
+            machine.lose_response, due_at=now + delay, may_arrive_until=may_arrive_until, reason=reason
+        )
+        await self._entries.apply(entry.id, lose_response)
 
     async def _search(self, entry: OutboxEntry) -> AlreadyDone | None:
         other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
@@ -218,8 +220,8 @@ class OutboxDelivery:
         elif entry.traits.creates and not may_arrive and (is_refused or fails_too_often):
             await self._entries.apply(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
-            due = self._connection.record_failure(error)
-            schedule_search = partial(machine.schedule_search, due_at=due, reason=reason, own_failure=is_own_failure)
+            due_at = self._connection.record_failure(error)
+            schedule_search = partial(machine.schedule_search, due_at=due_at, reason=reason, own_failure=is_own_failure)
             await self._entries.apply(entry.id, schedule_search)
 
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, was_sent: bool) -> None:
@@ -229,9 +231,9 @@ class OutboxDelivery:
             case "unknown":
                 await self.record_lost_response(entry)
             case "waiting":
-                due, reason = self._connection.record_failure(error), f"Not sent yet. {error}"
+                due_at, reason = self._connection.record_failure(error), f"Not sent yet. {error}"
                 is_own_failure = concerns_one_request(error)
-                postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=is_own_failure)
+                postpone = partial(machine.postpone, due_at=due_at, reason=reason, own_failure=is_own_failure)
                 await self._entries.apply(entry.id, postpone)
 
     async def _refuse(
@@ -272,7 +274,7 @@ class OutboxDelivery:
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the server's ID of an entry's thread. None if it is not posted yet. Empty without a temporary ID."""
-        thread = entry.traits.thread
+        thread = entry.traits.thread_id
         if not thread.startswith("pending-"):
             return ""
         posted = find_done_entry(self._entries.state, thread.removeprefix("pending-"))
@@ -363,18 +365,18 @@ class ConnectionState:
         """Record a failed request, and return when to retry it. If other requests would fail too, all entries pause."""
         now = self._paused_at = self._now()
         self._failures += 1
-        until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
+        pause_end = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
         if isinstance(error, Unauthorized):
             self.stop_reason = f"{error} Octavo will keep your unsent changes and send them after you sign in again."
-            self._is_token_refused, self._is_rate_limited, self.paused_until = True, False, until
+            self._is_token_refused, self._is_rate_limited, self.paused_until = True, False, pause_end
             return now
         if error.trace.retry_at is not None:
-            until = max(until, error.trace.retry_at)
+            pause_end = max(pause_end, error.trace.retry_at)
         if error.outcome is Outcome.NOT_SENT or isinstance(error, RateLimited):  # other requests would fail too
             self._reason = f"Not sent yet. {error}"
-            self.paused_until, self._is_rate_limited = until, isinstance(error, RateLimited)
+            self.paused_until, self._is_rate_limited = pause_end, isinstance(error, RateLimited)
             return now
-        return until
+        return pause_end
 
     def record_success(self) -> None:
         """Record that the server responded. This ends a pause, but not a rate limit and not a stop."""

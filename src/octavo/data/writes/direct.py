@@ -113,8 +113,8 @@ async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]
             deletions.append(_delete_lock(db, state, lock_name))
         return deletions[0]
 
-    added = await live.outbox.add_all([replace(write, condition=is_first) for write in later_writes])
-    return tuple(entry.id for entry in added)
+    entries = await live.outbox.add_all([replace(write, condition=is_first) for write in later_writes])
+    return tuple(entry.id for entry in entries)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ async def send_direct(
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = WriteAttempt(
-        op, expected or ExpectedState(), me=me.id if me is not None else None, other_created_ids=created_ids(state)
+        op, expected or ExpectedState(), my_id=me.id if me is not None else None, other_created_ids=created_ids(state)
     )
     write = _DirectWrite(live, row, row.lock_name(op, attempt.expected), failure_prefix, missing, on_search)
     try:
@@ -248,9 +248,11 @@ class _DirectWrite(NamedTuple):
         if found.kind == "done":
             return found
         # If the search failed, `found.message` is its error. Otherwise, the search found nothing.
-        seen = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
+        finding = (
+            f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
+        )
         advice = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {seen} {advice}"))
+        return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {finding} {advice}"))
 
     async def _store(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
@@ -312,8 +314,8 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     if result.kind == "done":
         live.refresh_affected(write.attempt.op)
     if result.kind == "done" and write.later_writes:
-        ids = await _add_once(live, write.lock_name, write.later_writes)
-        return replace(result, later_ids=ids) if ids else None
+        entry_ids = await _add_once(live, write.lock_name, write.later_writes)
+        return replace(result, later_ids=entry_ids) if entry_ids else None
     if result.kind == "done" or not result.message:
         await delete_lock(state, write.lock_name)
     return result
@@ -345,8 +347,8 @@ def _delete_lock(db: sqlite3.Connection, state: StateDb, lock_name: str) -> bool
 
 
 def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str:
-    fields = {"basis": asdict(attempt.expected), "baseline": attempt.baseline, "me": attempt.me}
-    later = [
+    fields = {"basis": asdict(attempt.expected), "baseline": attempt.baseline, "me": attempt.my_id}
+    later_fields = [
         {
             **request_fields(each.op),
             "doing": each.action,
@@ -355,7 +357,7 @@ def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str
         }
         for each in later_writes
     ]
-    return json.dumps({**request_fields(attempt.op), **fields, "later": later})
+    return json.dumps({**request_fields(attempt.op), **fields, "later": later_fields})
 
 
 def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[NewWrite, ...]]:
@@ -367,7 +369,7 @@ def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[Ne
             operation_in(fields),
             ExpectedState(**fields["basis"]),
             tuple(baseline) if baseline is not None else None,
-            me=fields["me"],
+            my_id=fields["me"],
         )
         return attempt, tuple(_later_write(each) for each in fields.get("later", ()))
     except (LookupError, TypeError, ValueError, AttributeError):

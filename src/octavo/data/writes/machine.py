@@ -78,11 +78,11 @@ MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
 class WriteTraits:
     """Properties of a write that decide about its order, its checks and its messages."""
 
-    thread: str = ""
+    thread_id: str = ""
     """Id of the comment that the write changes or replies to. Empty for other writes."""
-    page: str = ""
+    page_id: str = ""
     """Id of the page on which the write starts a thread. Empty for other writes."""
-    node: str = ""
+    block_key: str = ""
     """Key of the block on which the write starts a thread. Empty for other writes."""
     text: str = ""
     creates: bool = False
@@ -124,7 +124,7 @@ class WriteAttempt(Generic[W]):
     (comment_kinds.py). Empty for other writes. None without a check."""
     newest_at: datetime | None = None
     """Time of the newest item, such as a comment, that the check found, by the server's clock. None if unknown."""
-    me: str | None = None
+    my_id: str | None = None
     """Id of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()
     """Ids of the items that other writes of this profile have created. This write cannot have created them."""
@@ -134,7 +134,7 @@ class WriteAttempt(Generic[W]):
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
-            and self.me in (None, author_id)
+            and self.my_id in (None, author_id)
             and (self.newest_at is None or created_at is None or created_at >= self.newest_at - MAX_CLOCK_DIFFERENCE)
         )
 
@@ -367,7 +367,7 @@ class OutboxEntry:
     @cached_property
     def target(self) -> tuple[str, str]:
         """Key of the thread or page that the write changes. Writes to the same target are sent in order."""
-        return self.ordering_key, self.traits.thread or f"page {self.traits.page}"
+        return self.ordering_key, self.traits.thread_id or f"page {self.traits.page_id}"
 
 
 class WrongState(Exception):
@@ -381,10 +381,10 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 def submit(entry: OutboxEntry, review_id: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
     """Make a pending comment a part of `review_id`. It is held until `held_until`, or queued if that is None."""
-    due = now if held_until is None else None
+    due_at = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")
-    return replace(entry, state=state, review=review_id, requested_at=now, held_until=held_until, due_at=due)
+    return replace(entry, state=state, review=review_id, requested_at=now, held_until=held_until, due_at=due_at)
 
 
 def return_to_review(entry: OutboxEntry) -> OutboxEntry:
@@ -410,9 +410,9 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Move the times of an entry back, because the clock was set back."""
     entry = _require_state(entry, "queued", "unknown")
-    moved = entry.requested_at - now
+    shift = entry.requested_at - now
     names = ("due_at", "started_at", "may_arrive_until")
-    times: dict[str, Any] = {name: time - moved for name in names if (time := getattr(entry, name)) is not None}
+    times: dict[str, Any] = {name: time - shift for name in names if (time := getattr(entry, name)) is not None}
     return replace(entry, requested_at=now, **times)
 
 
@@ -424,7 +424,9 @@ def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
 def set_thread(entry: OutboxEntry, thread_id: str) -> OutboxEntry:
     """Replace the temporary thread ID of an entry by the server's ID."""
     return replace(
-        entry, op=entry.op.model_copy(update={"comment_id": thread_id}), traits=replace(entry.traits, thread=thread_id)
+        entry,
+        op=entry.op.model_copy(update={"comment_id": thread_id}),
+        traits=replace(entry.traits, thread_id=thread_id),
     )
 
 
@@ -503,9 +505,9 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
     entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)
     if entry.traits.creates:
-        due = now + pause if now - entry.requested_at < MAX_WRITE_AGE else None
-        decide = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
-        return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
+        due_at = now + pause if now - entry.requested_at < MAX_WRITE_AGE else None
+        advice = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
+        return replace(entry, due_at=due_at, reason=f"“{entry.action}” may have been sent: {cause} {advice}")
     return replace(entry, state="queued", due_at=now + pause if entry.failed_searches > 1 else now, reason="")
 
 
@@ -516,8 +518,8 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
     # If the write creates an item, a failed search still counts, so that `was_not_found` stays True.
-    searches = min(entry.failed_searches, 1 if entry.traits.creates else 0)
-    entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
+    failed_searches = min(entry.failed_searches, 1 if entry.traits.creates else 0)
+    entry = replace(entry, requested_at=now, failed_searches=failed_searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
         # While the server may still act on the request, a search without result proves nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
@@ -580,7 +582,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     stuck: set[str] = set()
     """Ids of the entries that wait for the user, and of those that depend on them. No other entries wait for them."""
     for entry in entries:
-        needed = by_thread.get(entry.traits.thread) or by_review.get(entry.review)
+        needed = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)
         superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
         yield entry, needed or superseded_by or by_target.get(entry.target) or by_ordering_key.get(entry.ordering_key)

@@ -96,7 +96,7 @@ def _entries_by_index(
     for entry in entries:
         match op, entry.op:
             case comments.List(), _:
-                key: Any = entry.traits.thread
+                key: Any = entry.traits.thread_id
             case comments.ListReplies(), comments.UpdateReply() | comments.DeleteReply():
                 key = entry.op.comment_reply_id
             case comments.ListReplies(), _:
@@ -124,7 +124,7 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
             return page if page.next else _append_item(page, thread)
         case comments.Delete():
             return _remove_item(page, op.comment_id)
-    changed = _with_item(page, entry.traits.thread, lambda thread: _changed_thread(thread, entry, me))
+    changed = _with_item(page, entry.traits.thread_id, lambda thread: _changed_thread(thread, entry, me))
     if changed is page or read.status == "all":
         return changed
     for thread in changed.items:
@@ -134,7 +134,7 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
 
 
 def _apply_to_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
-    is_target = entry.at == read.at and entry.traits.thread == read.comment_id
+    is_target = entry.at == read.at and entry.traits.thread_id == read.comment_id
     return _changed_thread(thread, entry, me) if is_target else thread
 
 
@@ -142,7 +142,7 @@ def _apply_to_replies(
     read: comments.ListReplies, page: ListPage[Reply], entry: OutboxEntry, me: User
 ) -> ListPage[Reply]:
     op = entry.op
-    if entry.at != read.at or entry.traits.thread != read.comment_id:
+    if entry.at != read.at or entry.traits.thread_id != read.comment_id:
         return page
     match op:
         case comments.CreateReply():
@@ -228,7 +228,7 @@ def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
         return False
     user_id = None if me is _UNKNOWN_USER else me.id
-    attempt: WriteAttempt[Any] = WriteAttempt(op, baseline=entry.baseline, newest_at=entry.newest_at, me=user_id)
+    attempt: WriteAttempt[Any] = WriteAttempt(op, baseline=entry.baseline, newest_at=entry.newest_at, my_id=user_id)
     return find_created(attempt, page.items) is not None
 
 

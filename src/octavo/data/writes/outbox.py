@@ -56,8 +56,8 @@ class Discarded(NamedTuple):
 class WriteGroup(NamedTuple):
     """Writes that the user made with one action, and that are undone together."""
 
-    ids: tuple[str, ...]
-    review: str = ""
+    entry_ids: tuple[str, ...]
+    review_id: str = ""
     """Id of the review that the writes belong to. Empty if there is no review."""
 
 
@@ -224,12 +224,12 @@ class Outbox:
         anymore, store the text as a draft and return False. Raises NotSaved."""
         removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
         change = partial(machine.edit, op=op, traits=traits)
-        after = await self._entries.apply(entry.id, change, lambda db, _: removal.delete(db))
-        if after is not None:
+        changed_entry = await self._entries.apply(entry.id, change, lambda db, _: removal.delete(db))
+        if changed_entry is not None:
             removal.forget()
         elif entry.draft_key:
             await self.move_draft(draft_key, entry.draft_key, traits.text, entry.id)
-        return after is not None
+        return changed_entry is not None
 
     async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
         """Delete the draft `draft_key`, and store `text` as a version of the draft `new_key`. Versions with another
@@ -275,9 +275,9 @@ class Outbox:
         """Cancel the unsent writes of a group, and undo the sent ones. None if neither is possible. Raises NotSaved."""
         entries = self._entries
         entries.reload_if_changed()
-        if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
+        if any(entry.id in group.entry_ids for entry in self.entries_of_other_accounts):
             return None
-        newest_first = [entry_id for entry_id in reversed(group.ids) if _is_in(group, entries.find(entry_id))]
+        newest_first = [entry_id for entry_id in reversed(group.entry_ids) if _is_in(group, entries.find(entry_id))]
         by_id = await self._cancel([entry for each in newest_first if (entry := entries.find(each)) is not None])
         opposites: list[NewWrite] = []
         for entry_id in newest_first:
@@ -383,7 +383,7 @@ class Outbox:
     async def _release(self) -> None:
         if self._read_only:
             return
-        earlier = chain.from_iterable(group.ids for group in self.unsent_groups) if self._worker.has_lock else ()
+        earlier = chain.from_iterable(group.entry_ids for group in self.unsent_groups) if self._worker.has_lock else ()
         ids = self._own_ids.union(earlier)
         held = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
         if held:
@@ -533,7 +533,7 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
     """Return whether an entry belongs to a group. True if `entry` is None, which stands for an entry that is done."""
-    return entry is None or group.review in ("", entry.review)
+    return entry is None or group.review_id in ("", entry.review)
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:

@@ -101,15 +101,15 @@ def change_entry(
     if entry is None:
         return None
     try:
-        after = change(entry)
+        changed_entry = change(entry)
     except WrongState:
         return None
-    if after.state == "done":
-        _finish(db, namespace, after, now)
+    if changed_entry.state == "done":
+        _finish(db, namespace, changed_entry, now)
     else:
-        values = (_stored_state(after), _encode(after), entry_id)
+        values = (_stored_state(changed_entry), _encode(changed_entry), entry_id)
         db.execute("UPDATE outbox SET state = ?, record = ? WHERE id = ?", values)
-    return after
+    return changed_entry
 
 
 def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) -> StoredEntry | None:
@@ -315,11 +315,11 @@ class OutboxEntries:
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             changed = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
-            after = tuple(entry for entry in changed if entry is not None)
+            changed_entries = tuple(entry for entry in changed if entry is not None)
             if on_entry is not None:
-                for entry in after:
+                for entry in changed_entries:
                     on_entry(db, entry)
-            return after
+            return changed_entries
 
         return await self._write(change_entries)
 

@@ -46,7 +46,7 @@ TextEdit = Callable[[Raw], Raw | None]
 class SuggestedText:
     """A text that a comment suggests for a block."""
 
-    page: str
+    page_id: str
     block_key: str
     """Key of the block that the comment is on."""
     revision: str | None
@@ -56,7 +56,7 @@ class SuggestedText:
     @property
     def old_page(self) -> tuple[str, str | None]:
         """Page and revision for which the suggestion was made."""
-        return self.page, self.revision
+        return self.page_id, self.revision
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SuggestionOutcome:
     """Ids of the outbox entries that resolve the threads of the suggestions."""
 
     @property
-    def applied(self) -> int:
+    def applied_count(self) -> int:
         """Number of applied suggestions."""
         return sum(result == "applied" for _, result in self.results)
 
@@ -110,7 +110,7 @@ async def apply_suggestions(
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
         nonlocal outcome
         outcome = await preview_suggestions(live, at, head.revision_id, suggestions)
-        is_expected = outcome.applied > 0 and outcome.fits and previewed in (None, outcome)
+        is_expected = outcome.applied_count > 0 and outcome.fits and previewed in (None, outcome)
         changed = {page: each for page, each in outcome.texts.items() if each.before != each.after}
         return changed if is_expected else {}
 
@@ -127,7 +127,9 @@ async def apply_suggestions(
         cause = "someone else changed the page at the same moment. Octavo could not cancel resolving the threads"
         return SendResult("refused", f"{cause}: {error}")
     texts |= {page: WrittenText(text, text) for page, text in saved.conflicts.items()}
-    results = tuple((each, "changed" if each.page in saved.conflicts else result) for each, result in outcome.results)
+    results = tuple(
+        (each, "changed" if each.page_id in saved.conflicts else result) for each, result in outcome.results
+    )
     return SendResult("changed", "", SuggestionOutcome(results, texts))
 
 
@@ -154,20 +156,20 @@ async def preview_suggestions(
     results: list[tuple[SuggestedText, SuggestionResult]] = []
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
     for suggestion in suggestions:
-        if suggestion.page not in texts:
-            source = await page_source(live, at.revision_ref(revision_id), suggestion.page)
+        if suggestion.page_id not in texts:
+            source = await page_source(live, at.revision_ref(revision_id), suggestion.page_id)
             if source is None:
                 results.append((suggestion, "gone"))
                 continue
-            texts[suggestion.page] = WrittenText(source, source)
+            texts[suggestion.page_id] = WrittenText(source, source)
         if suggestion.old_page not in old_pages:
             old_pages[suggestion.old_page] = await _load_old_page(live, at, suggestion)
         old_page = old_pages[suggestion.old_page]
         key = suggestion.block_key
         original = await asyncio.to_thread(find_block_source, old_page.text, key) if old_page is not None else None
-        page = texts[suggestion.page]
+        page = texts[suggestion.page_id]
         applied = await asyncio.to_thread(apply_suggestion, page.after.text, key, original, suggestion.text)
-        texts[suggestion.page] = WrittenText(page.before, Raw(applied.text))
+        texts[suggestion.page_id] = WrittenText(page.before, Raw(applied.text))
         results.append((suggestion, applied.kind))
     return SuggestionOutcome(tuple(results), texts)
 
@@ -175,14 +177,14 @@ async def preview_suggestions(
 async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
     if suggestion.revision is None:
         return None
-    return await page_source(live, at.revision_ref(suggestion.revision), suggestion.page)
+    return await page_source(live, at.revision_ref(suggestion.revision), suggestion.page_id)
 
 
 @dataclass(frozen=True)
 class PageReplacement:
     """The matches of a term to replace on a page."""
 
-    page: str
+    page_id: str
     title: str
     text: str
     """The text of the page in which the matches were found."""
@@ -203,7 +205,7 @@ async def replace_term(
     live: Live, at: ChangeRequestRef, change: TermChange, pages: Sequence[PageReplacement]
 ) -> SendResult[TermOutcome]:
     """Replace matches of a term on pages of a change request. Pages that have changed since the search are skipped."""
-    changes = {each.page: (each.title, _replacement(change, each)) for each in pages}
+    changes = {each.page_id: (each.title, _replacement(change, each)) for each in pages}
     return await _replace_on_pages(live, at, changes)
 
 
@@ -267,7 +269,7 @@ async def _replace_in_one_edit(
     sent = await save_on_newest_head(live, at, replaced_texts)
     if (saved_texts := sent.result) is None:
         return SendResult(sent.kind, sent.message)
-    reason = _EDITED if saved_texts.restored else _EDITED_NOW
+    reason = _EDITED if saved_texts.is_restored else _EDITED_NOW
     refused_reasons = {**outcome.refused, **dict.fromkeys(saved_texts.conflicts, reason)}
     return SendResult("done", saved_texts.warning, TermOutcome(saved_texts.texts, refused_reasons))
 

@@ -101,7 +101,7 @@ def go(shell: Shell, route: Route) -> None:
 
 
 def _go_to_page(shell: Shell, route: ToPage) -> None:
-    if reason := shell.workspace.why_no_space(route.space):
+    if reason := shell.workspace.why_no_space(route.space_id):
         shell.say(reason, tone="care")
         return
     shell.history.record()
@@ -124,7 +124,7 @@ def _go_to_collection(shell: Shell, route: ToCollection) -> None:
         if not is_whole(content):
             return  # The app is exiting.
         content.open_space.nav.show_tree("spaces", content.open_space.space, takes_focus=True)
-        if not content.open_space.nav.spaces_tree.select_hidden(route.collection):
+        if not content.open_space.nav.spaces_tree.select_hidden(route.collection_id):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )
@@ -184,19 +184,19 @@ async def _go_to_thread(shell: Shell, route: ToThread) -> None:
         return  # Called by an undo in a dialog: stay in the dialog.
     if _select_thread(shell, route):
         return
-    if route.view in ("comments", "inbox"):
-        await shell.switch_mode(route.view)
+    if route.mode in ("comments", "inbox"):
+        await shell.switch_mode(route.mode)
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
+        if shell.is_ending or _select_thread(shell, route) or route.mode == "inbox":
             return
     current_screen = shell.screen
-    if isinstance(current_screen, View) and current_screen.go_to_block(route.at, route.page, route.node):
+    if isinstance(current_screen, View) and current_screen.go_to_block(route.at, route.page_id, route.block_key):
         return
     if isinstance(route.at, ChangeRequestRef):
         go(shell, ToChangeRequest(route.at, thread=route.thread))
     else:
-        go(shell, ToPage(route.at.space_id, route.page, route.node))
+        go(shell, ToPage(route.at.space_id, route.page_id, route.block_key))
 
 
 def _select_thread(shell: Shell, route: ToThread) -> bool:

@@ -350,9 +350,9 @@ MAX_LISTED_PENDING = 8
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return the page title of a pending comment, or `General comments` without a page. For a reply, return a label
     such as `Reply: “Why?” on Setup`."""
-    if entry.traits.thread:
+    if entry.traits.thread_id:
         return f"Reply: {entry.context}" if entry.context else "Reply"
-    page = entry.traits.page
+    page = entry.traits.page_id
     return titles.get(page) or entry.context or ("Untitled page" if page else "General comments")
 
 

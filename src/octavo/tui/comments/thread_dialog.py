@@ -141,7 +141,7 @@ class ThreadDialog(Dialog[None]):
         if snapshot.value is None:
             return
         loaded_by_id, index = {thread.id: thread for thread in snapshot.value.items}, 0
-        is_complete = not snapshot.loading and snapshot.value.next is None
+        is_complete = not snapshot.is_loading and snapshot.value.next is None
         threads: dict[str, Comment] = {}
         for key, thread in self._threads.items():
             if key == self._current_id:

@@ -150,8 +150,8 @@ class ThreadLoader:
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
         return (
             has_many_new
-            or not any(snapshot.loading for snapshot in snapshots)
-            or any(snapshot.pending for snapshot in snapshots)
+            or not any(snapshot.is_loading for snapshot in snapshots)
+            or any(snapshot.pending_count for snapshot in snapshots)
         )
 
     def take_all(self) -> list[Thread]:
@@ -177,7 +177,7 @@ class ThreadLoader:
     @property
     def is_loading(self) -> bool:
         """True while a response is loading."""
-        return any(snapshot.loading for snapshot in self.snapshots)
+        return any(snapshot.is_loading for snapshot in self.snapshots)
 
     @property
     def loaded_source_count(self) -> int:

@@ -367,7 +367,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             ]
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, StyledText(" activity", styles.muted)]]
             return [Line(line) for line in lines]
-        if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
+        if self._replies.is_loading and self._replies.value is None and self.comment and self.comment.replies:
             return [Line([StyledText(f"  Loading {plural(self.comment.replies, 'reply', 'replies')}…", styles.muted)])]
         return [Line([StyledText("  There are more replies. Press G to load them.", styles.muted)])] if more else []
 

@@ -177,12 +177,12 @@ class SpaceList:
         requested_route, shell = self.requested_route, self._open_space.shell
         if requested_route is None:
             return
-        if shell.workspace.space(requested_route.space) is not None:
+        if shell.workspace.space(requested_route.space_id) is not None:
             self.requested_route = None
             self._open_space.show_space(
-                requested_route.space, requested_route.page, requested_route.block_or_anchor, add_to_history=False
+                requested_route.space_id, requested_route.page, requested_route.block_or_anchor, add_to_history=False
             )
-        elif reason := shell.workspace.why_no_space(requested_route.space):
+        elif reason := shell.workspace.why_no_space(requested_route.space_id):
             self.requested_route = None
             shell.say(reason, tone="care")
             self.show()

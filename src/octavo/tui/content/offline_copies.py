@@ -37,7 +37,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
 
     def start() -> None:
         offline.add(space)
-        pages = f"{plural(size.pages, 'page')} (about {format_size(size.bytes)})"
+        pages = f"{plural(size.page_count, 'page')} (about {format_size(size.byte_count)})"
         app.say(
             f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
         )
@@ -50,7 +50,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
-            intro=f"Octavo will download {size.pages:,} pages (about {format_size(size.bytes)}), their threads, and the open change requests.",
+            intro=f"Octavo will download {size.page_count:,} pages (about {format_size(size.byte_count)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
         lambda _: start(),

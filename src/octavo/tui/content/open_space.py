@@ -101,13 +101,13 @@ class SpaceThreads:
     ) -> dict[str, list[UnsentText]]:
         drafts = self.drafts_by_page().get(page_id, ())
         drafts_by_block = by_block(drafts)
-        if any(each.thread for each in drafts):
+        if any(each.thread_id for each in drafts):
             threads = {
                 thread.id: key for key, threads_of_block in threads_by_block.items() for thread in threads_of_block
             }
             for each in drafts:
-                if each.thread in threads:
-                    drafts_by_block.setdefault(threads[each.thread], []).append(each)
+                if each.thread_id in threads:
+                    drafts_by_block.setdefault(threads[each.thread_id], []).append(each)
         return drafts_by_block
 
     @property
@@ -414,7 +414,7 @@ class OpenSpace(SpacePanes):
         if snapshot.value is not None:
             self.page = snapshot.value
             prepare_deferred_content(self.shown_page)
-            self.page_view.navigation.is_latest = not snapshot.loading
+            self.page_view.navigation.is_latest = not snapshot.is_loading
             show_page(self.page_view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_requested_position()

@@ -283,7 +283,7 @@ class SearchScreen(Dialog[None]):
     @property
     def _is_loading(self) -> bool:
         return self._requested_text != self.search_text or any(
-            each.loading and each.value is None for each in self._snapshots
+            each.is_loading and each.value is None for each in self._snapshots
         )
 
     def _show_results(self) -> None:
@@ -298,7 +298,7 @@ class SearchScreen(Dialog[None]):
         error = next((each.error for each in snapshots if each.error is not None), None)
         organizations = self.subscriptions.snapshot("organizations")
         server_error = self._found_pages.error
-        has_no_organization = self._organization is None and not organizations.loading
+        has_no_organization = self._organization is None and not organizations.is_loading
         if has_no_organization:
             server_error = server_error or organizations.error
         loading = self._is_loading

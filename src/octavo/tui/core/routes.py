@@ -30,7 +30,7 @@ class ToPage(Route):
     """A page of a space. `page` is its ID or path. If it is None, the page that was read last. `block_or_anchor` is a
     block key, or `#` and an anchor."""
 
-    space: str
+    space_id: str
     page: str | None = None
     block_or_anchor: str = ""
 
@@ -39,7 +39,7 @@ class ToPage(Route):
 class ToCollection(Route):
     """A collection, selected in the list of spaces."""
 
-    collection: str
+    collection_id: str
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class ToThread(Route):
 
     at: SpaceRef | ChangeRequestRef
     thread: Comment | None
-    page: str | None
-    node: str
-    view: str
+    page_id: str | None
+    block_key: str
+    mode: str
     """Textual mode of the view in which the user wrote the comment. Empty if unknown."""
 
 

@@ -347,7 +347,7 @@ class Workspace:
 
     def why_no_space(self, space_id: str) -> str:
         """Return a sentence that says why a space is not in the list of spaces. Empty if it is, or during loading."""
-        if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
+        if self.spaces.value is None or self.spaces.is_loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
             return "This link points outside this folder."
@@ -389,7 +389,8 @@ class Workspace:
         """Why the last write to a thread failed, by ID of the first comment. Threads without failure are missing."""
         if self._session is None:
             return {}
-        last_entries = {entry.traits.thread: entry for entry in self._session.outbox.own_entries if entry.traits.thread}
+        own_entries = self._session.outbox.own_entries
+        last_entries = {each.traits.thread_id: each for each in own_entries if each.traits.thread_id}
         failures = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failures.items()}
 
@@ -511,7 +512,9 @@ class Workspace:
 
     def _has_left(self, organization: Organization) -> bool:
         value, snapshot = self.organizations.value, self.organizations
-        is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
+        is_complete = value is not None and not (
+            value.unreadable or value.next or snapshot.error or snapshot.is_loading
+        )
         return is_complete and value is not None and organization.id not in [each.id for each in value.items]
 
     @property
@@ -540,7 +543,7 @@ class Workspace:
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         # With pending writes, the counts do not show which spaces the server has changed.
-        is_from_server = not (snapshot.loading or snapshot.error or snapshot.pending)
+        is_from_server = not (snapshot.is_loading or snapshot.error or snapshot.pending_count)
         if self._session is not None and snapshot.value is not None and is_from_server:
             self._session.offline.refresh_changed(snapshot.value.items)
         self.spaces_changed.publish(None)

@@ -283,10 +283,12 @@ class WriteQueue:
                     # Remove the steps whose writes were all undone.
                     done_ids = undo_result.ended_ids
                     history[:] = [
-                        each for each in history if not (isinstance(each, WriteGroup) and done_ids.issuperset(each.ids))
+                        each
+                        for each in history
+                        if not (isinstance(each, WriteGroup) and done_ids.issuperset(each.entry_ids))
                     ]
                     if undo_result.late_ids:
-                        history.append(step._replace(ids=undo_result.late_ids))
+                        history.append(step._replace(entry_ids=undo_result.late_ids))
         self._close_undo_notices()
         app.say(undo_result.message if undo_result is not None else "Nothing to undo.")
         if undo_result is not None and undo_result.undone and not app.is_ending:
@@ -358,13 +360,13 @@ def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None
 
 
 def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThread:
-    at, thread_id = entry.at, entry.traits.thread
+    at, thread_id = entry.at, entry.traits.thread_id
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # If the thread itself is not cached, a cached list of threads may have it.
     for op in (all_threads_of(at), open_threads_of(at)):
         if thread_id and thread is None and (threads := live.peek(op).value) is not None:
             thread = next((each for each in threads.items if each.id == thread_id), None)
     target = thread.target if thread is not None else None
-    page = target.page.id if target is not None and target.page is not None else entry.traits.page or None
+    page = target.page.id if target is not None and target.page is not None else entry.traits.page_id or None
     node = target.node.id if target is not None and target.node is not None else ""
-    return ToThread(at, thread, page, node or entry.traits.node, view)
+    return ToThread(at, thread, page, node or entry.traits.block_key, view)

@@ -445,7 +445,7 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: Sugge
     async def open_editor() -> None:
         with explained(f"Could not open {title}"):
             change_request = await app.session.live.fetch(change_requests.Get(at=at))
-        edit = PageEdit(app, at.space, suggested.page, title, change_request)
+        edit = PageEdit(app, at.space, suggested.page_id, title, change_request)
         await edit.open_changed(lambda page: with_conflict_markers(page, suggested.block_key, suggested.text))
 
     intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."

@@ -29,10 +29,10 @@ MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page in the table of contents. If `parent` is None, the page is at the top level. If `index` is
-    None, the page comes after all its siblings."""
+    """Position of a page in the table of contents. `parent_id` is None at the top level. `index` is None after all
+    siblings."""
 
-    parent: str | None = None
+    parent_id: str | None = None
     index: int | None = None
 
 
@@ -42,7 +42,7 @@ class LoadedTree:
 
     target: TargetChangeRequest
     tree: PageTree
-    revision: str | None = None
+    revision_id: str | None = None
     """Id of the loaded revision. None if the change request does not exist yet: it begins with the pages of main."""
 
 
@@ -155,7 +155,7 @@ class TreeEdit:
                 reloaded = replace(
                     loaded,
                     target=TargetChangeRequest(self.space, change_request=change_request),
-                    revision=loaded.revision or change_request.revision,
+                    revision_id=loaded.revision_id or change_request.revision,
                 )
                 self._open_details_form(reloaded, page_form.server_errors(sentence, field_names) or {"": sentence})
                 return True
@@ -171,7 +171,9 @@ class TreeEdit:
 
         def on_title(position: PagePosition, title: str) -> None:
             arguments = (
-                {"into": position.parent} if position.index is None else {"into": position.parent, "at": position.index}
+                {"into": position.parent_id}
+                if position.index is None
+                else {"into": position.parent_id, "at": position.index}
             )
             target = (
                 loaded.target
@@ -204,7 +206,7 @@ class TreeEdit:
                 self.app.ask(Picker(f"Position of {self.title}", choices), on_position)
 
         def on_position(position: PagePosition) -> None:
-            change = UpdatePage(page=self.page_id, into=position.parent, at=position.index)
+            change = UpdatePage(page=self.page_id, into=position.parent_id, at=position.index)
             self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
 
         page = loaded.tree.find(self.page_id)
@@ -271,7 +273,7 @@ class TreeEdit:
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:
                 return
-            head = loaded.revision or change_request.revision
+            head = loaded.revision_id or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
             page, hint = self.page_id, ""
             if outcome.kind == "done" and isinstance(change, InsertPage):

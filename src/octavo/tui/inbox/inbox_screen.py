@@ -276,7 +276,7 @@ class InboxScreen(ListView[InboxRow]):
         self._row_renderer.headings = row_views.row_headings(visible_rows, self.list_order, space_title)
         self._row_renderer.order = self.list_order
         self._set_empty_message()
-        is_at_top = self.snapshot.is_first and self.rows.cursor == 0
+        is_at_top = self.snapshot.is_first_update and self.rows.cursor == 0
         self.rows.show(visible_rows)
         if is_at_top and visible_rows:
             self.rows.go_to(visible_rows[0].key)  # Until the user moves the cursor, the first row stays selected.
@@ -345,7 +345,7 @@ class InboxScreen(ListView[InboxRow]):
     @property
     def _loading_label(self) -> str:
         snapshot = self.snapshot
-        progress = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
+        progress = f"loading… {snapshot.fetched_count} of {snapshot.due_count}" if snapshot.due_count else "loading…"
         return f"{progress} · {snapshot.unknown.summary}" if snapshot.unknown.summary else progress
 
     @on(RowList.SelectionChanged, "#inbox")
@@ -359,7 +359,11 @@ class InboxScreen(ListView[InboxRow]):
         parts = ["Inbox", tab, *self.active_filters.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
         if self.selected_rows:
             parts.append(f"{len(self.selected_rows)} selected")
-        facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
+        facts = [
+            f"loading… {snapshot.fetched_count} of {snapshot.due_count}"
+            if snapshot.is_loading and snapshot.due_count
+            else ""
+        ]
         if (as_of := self.feed.current_as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.summary and not snapshot.is_loading:

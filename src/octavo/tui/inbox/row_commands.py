@@ -268,4 +268,4 @@ def _open_draft(app: Shell, draft_key: str) -> None:
     elif isinstance(draft.at, ChangeRequestRef):
         app.go(ToChangeRequest(draft.at))
     else:
-        app.go(ToPage(draft.at.space_id, draft.page or None, draft.block))
+        app.go(ToPage(draft.at.space_id, draft.page_id or None, draft.block_key))

@@ -122,7 +122,7 @@ def selected_site_part(view: BrowserScreen) -> site_tree.SelectedSitePart | None
 
 
 def _open_route(view: BrowserScreen, route: Route) -> None:
-    if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
+    if isinstance(route, ToPage) and view.shell.workspace.space(route.space_id) is None:
         view.shell.explain("You do not have access to this space.")
     else:
         view.shell.go(route)
@@ -637,7 +637,7 @@ class PendingNavigation:
         elif view.rows.go_to(key):
             self._target = None
             open_selected_row(view, child_table)
-        elif not view.snapshot.loading and not view.snapshot.needs_more(MAX_ROWS):
+        elif not view.snapshot.is_loading and not view.snapshot.needs_more(MAX_ROWS):
             self._target = None
             cause = view.snapshot.error or "it was deleted, or you do not have access to it."
             view.shell.say(f"Could not find the item in {view.level.resource.plural}: {cause}", tone="care")

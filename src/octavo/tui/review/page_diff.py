@@ -415,9 +415,11 @@ class PageDiff:
             return ()
         drafts, block = self._pages.unsent_of(change.key), span.block
         if block.kind == "thread":
-            return [each for each in drafts if block.key in (each.thread, f"{DRAFT_PREFIX}{each.draft_key}")]
+            return [each for each in drafts if block.key in (each.thread_id, f"{DRAFT_PREFIX}{each.draft_key}")]
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
-        return [each for each in drafts if (each.kind == "comment" and each.block in keys) or each.thread in threads]
+        return [
+            each for each in drafts if (each.kind == "comment" and each.block_key in keys) or each.thread_id in threads
+        ]
 
     @property
     def page_threads(self) -> tuple[Comment, ...]:
@@ -475,7 +477,7 @@ class PageDiff:
         if (finding := self._findings.finding_of_row(row)) is not None:
             return finding.finding.block_key
         draft_key = row.key.removeprefix(DRAFT_PREFIX)
-        return unsent_draft(draft_key).block if row.kind == "thread" and draft_key != row.key else None
+        return unsent_draft(draft_key).block_key if row.kind == "thread" and draft_key != row.key else None
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_on_old_version:

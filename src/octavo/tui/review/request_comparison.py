@@ -201,7 +201,7 @@ class Comparison:
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self.reviews = snapshot.value.items if snapshot.value else ()
         if self._is_opening and (snapshot.value is not None or snapshot.error is not None):
-            self._has_reviews, self._are_reviews_current = True, not snapshot.loading
+            self._has_reviews, self._are_reviews_current = True, not snapshot.is_loading
             self._find_changes()
         self._on_reviews()
 

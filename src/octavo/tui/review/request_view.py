@@ -443,7 +443,7 @@ class ChangeRequestScreen(View):
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is None:
             return
-        if self.comparison.set_change_request(snapshot.value, is_current=not snapshot.loading):
+        if self.comparison.set_change_request(snapshot.value, is_current=not snapshot.is_loading):
             self.changed_tree.load_marks()
             self.comparison.reload()
             self.request_head.show_reviews(counts_again=True)
@@ -598,7 +598,7 @@ class ChangeRequestScreen(View):
             self.main_pane.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
-        self.changed_tree.select_page(entry.traits.page or WHOLE_REQUEST)
+        self.changed_tree.select_page(entry.traits.page_id or WHOLE_REQUEST)
         self.page_discussion.open_thread(entry.created_id)
 
     @property

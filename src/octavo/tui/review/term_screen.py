@@ -185,7 +185,7 @@ def _replace(
         failure = (
             f" The edit ended early: {sent.message}" if sent.kind != "done" else sent.message and f" {sent.message}"
         )
-        place_count = sum(len(each.matches) for each in replacements if each.page in outcome.written)
+        place_count = sum(len(each.matches) for each in replacements if each.page_id in outcome.written)
         summary = f"Replaced {plural(place_count, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
         note = f"{summary} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
         return SendResult("done", note, outcome)
@@ -378,8 +378,8 @@ class TermScreen(ListView[TermRow]):
         results = search_term(self.live, self.shell.session.search_index, revision, self.term_search.term, changed_ids)
         try:
             async for each in results:
-                if each.is_complete or each.searched - self._drawn_at >= _PAGES_PER_UPDATE:
-                    self._drawn_at = each.searched
+                if each.is_complete or each.searched_count - self._drawn_at >= _PAGES_PER_UPDATE:
+                    self._drawn_at = each.searched_count
                     self._show(each)
         except ApiError as error:
             self.rows.state.fail("Could not load the pages of this change request", str(error))
@@ -405,14 +405,14 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.empty = empty_text
             self.rows.show(rows, partial_note=note)
         if results.is_complete and results.failure:
-            searched = f"Only {results.searched} of {results.total} pages are searched"
+            searched = f"Only {results.searched_count} of {results.page_count} pages are searched"
             self.rows.state.fail(searched, results.failure)
         self._draw_details()
         self._show_status(results)
         self.refresh_bindings()
 
     def _show_status(self, results: TermResults) -> None:
-        searched = f"{results.searched} of {plural(results.total, 'page')} searched"
+        searched = f"{results.searched_count} of {plural(results.page_count, 'page')} searched"
         selected_count = len(self.selected_rows)
         places = (
             f"{selected_count} of {plural(results.match_count, 'place')} selected"
@@ -478,10 +478,10 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    searched = f"{results.searched} of {results.total} pages are searched"
+    searched = f"{results.searched_count} of {results.page_count} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"
-    if results.searched == results.total or results.failure:
+    if results.searched_count == results.page_count or results.failure:
         return ""
     if results.match_count >= MAX_MATCHES:
         return f"{searched}: the search ended after {MAX_MATCHES} places"

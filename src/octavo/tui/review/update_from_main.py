@@ -165,7 +165,7 @@ def _dialog_content(
 
 
 def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]) -> None:
-    base, main = preview.change_request.base, preview.merge_state.main
+    base, main = preview.change_request.base, preview.merge_state.main_revision
     if base is None or main is None:
         return
     old_ref, new_ref = (at.revision_ref(each) for each in (base, main))
@@ -182,7 +182,11 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     sentence about the changes. Empty otherwise."""
     change_request = preview.change_request
     # Stored before the update, which replaces the base.
-    stored_update = {"base": change_request.base, "main": preview.merge_state.main, "mine": change_request.revision}
+    stored_update = {
+        "base": change_request.base,
+        "main": preview.merge_state.main_revision,
+        "mine": change_request.revision,
+    }
     state, state_key = app.session.state, f"update {change_request.id}"
     earlier_update = state.get_value(state_key)
     state.set_value(state_key, stored_update)
