@@ -30,7 +30,7 @@ def why_not_in_space(space: Space | None, permission: str) -> str | None:
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
     """Return a sentence that says why the user cannot do `action` in a thread: `reply`, `resolve` or `reply_resolve`
     (both). None if the user can."""
-    # Some servers leave out permissions, so a missing permission does not count as False.
+    # Some servers leave out `reply`, so a missing `reply` does not count as False.
     can_reply = thread.permissions.reply or "reply" not in thread.permissions.model_fields_set
     if action in ("reply", "reply_resolve") and not can_reply:
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."

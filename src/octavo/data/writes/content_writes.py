@@ -181,7 +181,7 @@ async def _merge_overwritten(
             page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs
         }
         return SavedTexts(sent.revision, saved_texts, other_texts, is_restored=False)
-    # The repair may have overwritten another text, which contains the text of `sent`.
+    # Another user may have saved after `sent`, so that the repair has overwritten this text.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
     for page_id, text in second_repair.texts.items():
         if page_id in conflicts:

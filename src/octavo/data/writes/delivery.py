@@ -173,7 +173,7 @@ class OutboxDelivery:
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
         """Search the server for the result of an `unknown` entry, and store what was found."""
-        # The time is read before the request, so that the response is not older.
+        # The time is read before the request, so that the response is not older than `now`.
         now = self._entries.now()
         try:
             await self._account.load_user_id()

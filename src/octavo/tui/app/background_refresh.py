@@ -189,7 +189,7 @@ def _needs_api_key(app: Shell, _: object) -> bool:
     return app.has_session and app.workspace.connection.needs_key
 
 
-def _sign_in(app: Shell, _: object) -> None:
+def _open_sign_in(app: Shell, _: object) -> None:
     account = app.session.account
     _show_sign_in(app, f"{_paste_key(account)}, or the API key of a different account." if account is not None else "")
 
@@ -269,7 +269,7 @@ async def _delete_account(app: Shell, account: ServerAccount) -> None:
 ACCOUNT: Commands[Shell] = Commands(
     "account",
     (
-        Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,
+        Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_open_sign_in,
                 is_available=_is_signed_in, offered_on_failure=_needs_api_key, shown=False),
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
                 is_available=_is_signed_in, offered_on_failure=_needs_api_key, shown=False),

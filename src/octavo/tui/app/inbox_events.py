@@ -71,12 +71,12 @@ class InboxEventDetector:
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the rows that are new or have news, without rows about unsent texts. `is_complete` is True if `rows`
         is the whole inbox. Empty up to the first such call."""
-        rows_by_stamp = {(each.key, each.stamp): each for each in rows}
+        rows_by_key_and_stamp = {(each.key, each.stamp): each for each in rows}
         if self._seen_rows is None:
-            self._seen_rows = set(rows_by_stamp) if is_complete else None
+            self._seen_rows = set(rows_by_key_and_stamp) if is_complete else None
             return []
-        changed_rows = [row for stamp, row in rows_by_stamp.items() if stamp not in self._seen_rows]
-        self._seen_rows |= rows_by_stamp.keys()
+        changed_rows = [row for stamp, row in rows_by_key_and_stamp.items() if stamp not in self._seen_rows]
+        self._seen_rows |= rows_by_key_and_stamp.keys()
         return [each for each in changed_rows if each.reason not in _UNSENT_REASONS]
 
 

@@ -140,10 +140,10 @@ def choose_demo_user(app: Shell) -> None:
     choices = [Choice(role, role.capitalize(), right=f"can {_ALLOWED_ACTIONS_BY_ROLE[role]}") for role in roles.roles]
 
     def switch(role: str) -> None:
-        if role != roles.current:
+        if role != roles.current_role:
             reopen(app, lambda: (app.sign_in_methods, roles.open_session(role)))
 
-    app.ask(Picker("Switch demo user", choices, initial=roles.current), switch)
+    app.ask(Picker("Switch demo user", choices, initial=roles.current_role), switch)
 
 
 def choose_topic(app: Shell) -> None:
@@ -159,12 +159,12 @@ def choose_topic(app: Shell) -> None:
 def show_server_version(app: Shell) -> None:
     """Load the version of the server, and show it as a notification."""
 
-    async def ask() -> None:
+    async def load_version() -> None:
         with explained("Could not load the server version"):
             server = await app.session.live.send(system.Get())
         app.say(f"Server version {server.version}{f', build {server.build}' if server.build else ''}.")
 
-    app.background(ask())
+    app.background(load_version())
 
 
 _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (

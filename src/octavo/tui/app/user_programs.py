@@ -195,12 +195,12 @@ def _page_targets(view: ContentScreen, space: Space | None) -> dict[ItemKind, Co
 
 
 def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTarget]:
-    selected = view.selected_change
-    page = selected.change.page if selected is not None else None
-    if selected is None or page is None:
+    selected_change = view.selected_change
+    page = selected_change.change.page if selected_change is not None else None
+    if selected_change is None or page is None:
         return {}
-    block = None if view.page_diff.is_on_old_version else selected.block
-    change_request = selected.comparison.change_request
+    block = None if view.page_diff.is_on_old_version else selected_change.block
+    change_request = selected_change.comparison.change_request
     container_ref = _change_ref(view.shell, view.at.space_id, change_request)
     selected_page = (page.id, page.title, page.path or "")
     return _page_and_block_targets(

@@ -103,7 +103,7 @@ class CursorTarget:
         is_visible = page is not None and visible_page is not None and page[0] == visible_page[0]
         return self._panes.visible_block if is_visible else None
 
-    def why_no_page(self) -> str | None:
+    def why_not_on_page(self) -> str | None:
         """Return why commands for pages are disabled: a space or collection is selected. None if they are enabled."""
         row = self.row
         if row is None or self._panes.nav.focused_tree != "spaces":
@@ -130,14 +130,14 @@ class CursorTarget:
     def why_row_has_no(self, missing_thing: str) -> str | None:
         """Return a reason such as `“Guides” is a group and has no backlinks.` `missing_thing` is what the row lacks,
         such as `backlinks`. None if the target is a page."""
-        if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
+        if (why := self.why_not_on_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing_thing}."
 
     def why_no_block(self) -> str | None:
         """Return why commands for blocks are disabled, such as another selected page. None if they are enabled."""
-        if (why := self.why_no_page()) is not None or (row := self.row) is None:
+        if (why := self.why_not_on_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
         if page is not None and row.key == page.id:

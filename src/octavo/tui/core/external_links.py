@@ -114,17 +114,17 @@ def _highlight_host(target: links.UrlLink) -> Content:
 def _start_browser(app: Shell, browser: Browser, url: str) -> None:
     def report_failure(process: subprocess.Popen[bytes]) -> None:
         try:
-            code = process.wait(BROWSER_EXIT_SECONDS)
+            exit_code = process.wait(BROWSER_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             process.wait()
             return
-        if code:
+        if exit_code:
             with suppress(RuntimeError):  # The app may have quit in the meantime.
                 app.call_from_thread(
                     confirm_link,
                     app,
                     url,
-                    problem=f"Could not open the link: {browser.name} exited with status {code}.",
+                    problem=f"Could not open the link: {browser.name} exited with status {exit_code}.",
                 )
 
     try:

@@ -63,7 +63,10 @@ def field_details(
     fields = list(_iter_fields(model, excluded))
     counts = Counter(labels.get(each.path, each.short_label) for each in fields)
     return _as_text(
-        (labels.get(each.path) or (each.short_label if counts[each.short_label] == 1 else each.long_label), each.value)
+        (
+            labels.get(each.path) or (each.short_label if counts[each.short_label] == 1 else each.long_label),
+            each.value,
+        )
         for each in fields
     )
 
@@ -119,8 +122,8 @@ def holds_codes(model: type[Model], name: str) -> bool:
     """Return True if the field `name` of a model has API codes, for which users see labels (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
-    info = model.model_fields[name]
-    return any(isinstance(each, KnownValues) for each in annotation_parts((*info.metadata, info.annotation)))
+    field = model.model_fields[name]
+    return any(isinstance(each, KnownValues) for each in annotation_parts((*field.metadata, field.annotation)))
 
 
 def annotation_parts(annotations: Iterable[Any]) -> Iterator[Any]:

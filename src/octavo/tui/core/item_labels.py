@@ -134,18 +134,18 @@ def space_nodes(
     """Return the tree nodes of collections with the spaces in them, then of spaces outside collections. `offline_marks`
     has texts for the right end of rows by space ID."""
     parent_ids = {each.id: each.parent for each in collections}
-    groups: defaultdict[str | None, list[Collection]] = defaultdict(list)
+    collections_by_parent: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_by_parent: defaultdict[str | None, list[Space]] = defaultdict(list)
     for collection in {each.id: each for each in collections}.values():
         is_nested = collection.parent in parent_ids and _depth_of(collection.id, parent_ids) <= MAX_COLLECTION_DEPTH
-        groups[collection.parent if is_nested else None].append(collection)
+        collections_by_parent[collection.parent if is_nested else None].append(collection)
     for space in {each.id: each for each in spaces}.values():
         spaces_by_parent[space.parent if space.parent in parent_ids else None].append(space)
 
     def children_of(parent_id: str | None) -> list[TreeNode]:
         nodes = [
             TreeNode(each.id, each.title or "Untitled", children_of(each.id), kind="group")
-            for each in groups[parent_id]
+            for each in collections_by_parent[parent_id]
         ]
         return nodes + [
             TreeNode(

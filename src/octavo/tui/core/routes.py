@@ -178,10 +178,10 @@ class NavigationHistory:
 
     def _current_location(self) -> ViewLocation | None:
         stack = self._app.screen_stack
-        if not stack or not can_return_to(base := stack[0]) or not is_whole(base):
+        if not stack or not can_return_to(base_screen := stack[0]) or not is_whole(base_screen):
             return None
         screens = tuple(each for each in stack[1:] if can_return_to(each))
-        return ViewLocation(self._app.current_mode, screens, getattr(base, "current_visit", None))
+        return ViewLocation(self._app.current_mode, screens, getattr(base_screen, "current_visit", None))
 
     def _drop_current(self) -> None:
         current_location = self._current_location()
@@ -213,9 +213,9 @@ class NavigationHistory:
         self._pop_to(location.screens)
         for screen in location.screens[len(app.screen_stack) - 1 :]:
             app.push_screen(screen)
-        base = app.screen_stack[0]
-        if location.visit is not None and getattr(base, "current_visit", None) != location.visit:
-            base.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
+        base_screen = app.screen_stack[0]
+        if location.visit is not None and getattr(base_screen, "current_visit", None) != location.visit:
+            base_screen.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
         """Close screens from the top until the remaining screens are equal to the first ones of `screens`."""

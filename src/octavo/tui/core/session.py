@@ -50,7 +50,7 @@ class DemoRoles(NamedTuple):
 
     roles: tuple[str, ...]
     """Names of the roles, the highest first."""
-    current: str
+    current_role: str
     open_session: Callable[[str], Session]
     """Opens the demo as a user with the given role. Raises OSError or ValueError."""
 
@@ -269,8 +269,8 @@ def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> C
     parts = [("!", "not saved yet" if late_count == 1 else f"{late_count} not saved yet", error)] * bool(late_count)
     parts += [("✎", "draft" if draft_count == 1 else f"{draft_count} drafts", note)] * bool(draft_count)
     parts += [("◌", "pending" if pending_count == 1 else f"{pending_count} pending", note)] * bool(pending_count)
-    marks = [Content.styled(sign if symbols_only else f"{sign} {label}", style) for sign, label, style in parts]
-    return Content("" if symbols_only else " ").join(marks)
+    shown_parts = [Content.styled(sign if symbols_only else f"{sign} {label}", style) for sign, label, style in parts]
+    return Content("" if symbols_only else " ").join(shown_parts)
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
@@ -310,9 +310,9 @@ class InboxFeed:
         """Switch to the inbox of `organization`. Load it if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
-        value = session.state.get_value(_COUNT_KEY)
-        is_same_organization = isinstance(value, dict) and value.get("organization") == organization.id
-        self._last_count = value["count"] if is_same_organization and isinstance(value.get("count"), int) else None
+        stored = session.state.get_value(_COUNT_KEY)
+        is_same_organization = isinstance(stored, dict) and stored.get("organization") == organization.id
+        self._last_count = stored["count"] if is_same_organization and isinstance(stored.get("count"), int) else None
         if self._is_started:
             self.start()
 

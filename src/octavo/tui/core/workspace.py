@@ -325,10 +325,10 @@ class Workspace:
         organization. Empty without a session."""
         if self._session is None:
             return ()
-        account = (Me(), ListOrganizations())
+        account_operations = (Me(), ListOrganizations())
         if self.organization is None:
-            return account
-        return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
+            return account_operations
+        return (*account_operations, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
         """Return a space of the current organization. None if the space does not exist or is not loaded."""

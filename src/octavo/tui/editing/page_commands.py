@@ -43,7 +43,7 @@ class EditablePages(Protocol):
     def selected_block(self) -> Block | None:
         """Block of the page at which the editor opens. None for the start of the page."""
 
-    def why_no_page(self) -> str | None:
+    def why_not_on_page(self) -> str | None:
         """Return why page commands cannot act on the selected item. None if they can."""
 
     def refresh_editor_drafts(self) -> None:
@@ -123,7 +123,7 @@ class PageEditing:
 
 
 def _why_no_page_command(app: Shell, editing: PageEditing) -> str | None:
-    return editing.pages.why_no_page() or editing.disabled_reason()
+    return editing.pages.why_not_on_page() or editing.disabled_reason()
 
 
 def why_no_page_edit(app: Shell, editing: PageEditing) -> str | None:

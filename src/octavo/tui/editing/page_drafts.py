@@ -90,8 +90,10 @@ class PageDraft(NamedTuple):
 
 def parse_draft_key(text: str) -> PageDraftKey:
     """Return the key of a draft from its `stored_key`."""
-    _, space, page, request_id, revision, number = text.split(" ")
-    return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
+    _, space_id, page_id, request_id, revision, number = text.split(" ")
+    return PageDraftKey(
+        space_id, page_id, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number)
+    )
 
 
 def page_drafts(drafts: Drafts, space_id: str, page_id: str, request_id: str = "") -> tuple[PageDraft, ...]:
@@ -170,8 +172,8 @@ def _is_orphaned(path: Path) -> bool:
     parts = path.name.split(".")
     if len(parts) != 7 or not parts[4].isdecimal():
         return False
-    process = parts[5].partition("-")[0]
-    return not (process.isdecimal() and is_other_process(int(process)))
+    process_id = parts[5].partition("-")[0]
+    return not (process_id.isdecimal() and is_other_process(int(process_id)))
 
 
 def editor_folder(app: Shell) -> Path:
@@ -217,30 +219,33 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
     drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
     if not drafts and not any(editor_folder(app).glob("page.*.md")):
         return
-    last_space = session.state.get_value("space")
-    spaces = dict.fromkeys([*(space for space, _ in drafts), *([last_space] if isinstance(last_space, str) else [])])
+    last_space_id = session.state.get_value("space")
+    space_ids = dict.fromkeys(
+        [*(space_id for space_id, _ in drafts), *([last_space_id] if isinstance(last_space_id, str) else [])]
+    )
     unsent_labels: list[str] = []
-    count = 0
-    for space in spaces:
+    page_count = 0
+    for space_id in space_ids:
         try:
-            tree = await session.live.cached_or_fetch(content.ListPages(at=SpaceRef(space_id=space)))
+            tree = await session.live.cached_or_fetch(content.ListPages(at=SpaceRef(space_id=space_id)))
         except ApiError:
-            count += len({page for at, page in drafts if at == space})  # Pages without a known title are counted too.
+            # Pages without a known title are counted too.
+            page_count += len({page for at, page in drafts if at == space_id})
             continue
         titles = {page.id: page.title or "Untitled" for page in tree.walk()}
-        unsent_ids = pages_with_drafts(app, space, [*titles, *(page for at, page in drafts if at == space)])
-        count += len(unsent_ids)
-        space_or_none = app.workspace.space(space)
-        suffix = f" in {space_or_none.title}" if space_or_none is not None else ""
+        unsent_ids = pages_with_drafts(app, space_id, [*titles, *(page for at, page in drafts if at == space_id)])
+        page_count += len(unsent_ids)
+        space = app.workspace.space(space_id)
+        suffix = f" in {space.title}" if space is not None else ""
         unsent_labels += [f"{titles[page]}{suffix}" for page in titles if page in unsent_ids]
-    if count == 1:
+    if page_count == 1:
         sentence = (
             f"Your draft of {unsent_labels[0]} has not been sent"
             if unsent_labels
             else "Your draft of a page has not been sent"
         )
         app.say(f"{sentence}. Press e on the page to continue.", tone="care", seconds=NOTICE_SECONDS)
-    elif count:
+    elif page_count:
         example = f", including {unsent_labels[0]}" if unsent_labels else ""
-        message = f"You have unsent drafts of {count} pages{example}. Press 2 to see the marked pages, then press e on a page to continue."
+        message = f"You have unsent drafts of {page_count} pages{example}. Press 2 to see the marked pages, then press e on a page to continue."
         app.say(message, tone="care", seconds=NOTICE_SECONDS)

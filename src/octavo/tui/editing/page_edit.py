@@ -228,8 +228,8 @@ class PageEdit:
             self._send_or_confirm(key, target, edited)
 
     def _send_or_confirm(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
-        number = len(find_markers(edited.text))
-        if not number:
+        conflict_count = len(find_markers(edited.text))
+        if not conflict_count:
             self.send(key, target, edited)
             return
 
@@ -240,9 +240,9 @@ class PageEdit:
                 self.app.say(DRAFT_HINT)
                 self.on_end(None)
 
-        conflicts = plural(number, "conflict")
+        conflicts_text = plural(conflict_count, "conflict")
         warning = (
-            f"The text still contains {conflicts}, marked with <<<<<<<, =======, and >>>>>>>. "
+            f"The text still contains {conflicts_text}, marked with <<<<<<<, =======, and >>>>>>>. "
             "If you send the text, readers will see both versions after the merge."
         )
         self.app.push_screen(

@@ -119,10 +119,12 @@ def from_draft(page: Page, draft: str) -> Values:
     """Return the current details of the page, with those that the draft has changed. An invalid draft is ignored."""
     texts = current_values(page)
     try:
-        saved = parse_json(draft) if draft else {}
+        saved_values = parse_json(draft) if draft else {}
     except ValueError:
         return texts
-    return texts | {name: str(saved[name]) for name in texts if isinstance(saved, dict) and name in saved}
+    return texts | {
+        name: str(saved_values[name]) for name in texts if isinstance(saved_values, dict) and name in saved_values
+    }
 
 
 _HINTS = {

@@ -198,8 +198,8 @@ class TreeEdit:
         )
 
     def _move(self, loaded: LoadedTree) -> None:
-        def on_parent_chosen(parent: str) -> None:
-            choices = position_choices(loaded.tree, self.page_id, parent)
+        def on_parent_chosen(parent_id: str) -> None:
+            choices = position_choices(loaded.tree, self.page_id, parent_id)
             if len(choices) == 1:
                 on_position(choices[0].value)
             else:
@@ -222,7 +222,7 @@ class TreeEdit:
 
     def _delete(self, loaded: LoadedTree) -> None:
         page = loaded.tree.find(self.page_id)
-        subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+        subpage_count = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
         def on_decided(result: Confirmed) -> None:
             self.app.background(
@@ -233,15 +233,15 @@ class TreeEdit:
             "Readers will still see the page until the change request is merged. "
             "To revert the deletion, open the change request, select the page, and press Q."
         )
-        subpages_note = f"Its {plural(subpages, 'subpage')} will also be deleted."
+        subpages_note = f"Its {plural(subpage_count, 'subpage')} will also be deleted."
         self.app.ask(
             ConfirmDialog(
                 f"Delete {self.title}?",
                 verb="Delete",
                 intro=intro,
-                after=subpages_note if subpages else "",
-                word=str(subpages) if subpages else "",
-                word_reason=f"{subpages_note} Type {subpages} to confirm." if subpages else "",
+                after=subpages_note if subpage_count else "",
+                word=str(subpage_count) if subpage_count else "",
+                word_reason=f"{subpages_note} Type {subpage_count} to confirm." if subpage_count else "",
             ),
             on_decided,
         )
@@ -275,10 +275,10 @@ class TreeEdit:
                 return
             head = loaded.revision_id or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
-            page, hint = self.page_id, ""
+            page_id, hint = self.page_id, ""
             if outcome.kind == "done" and isinstance(change, InsertPage):
-                page = await self._find_new_page(change_request, loaded.tree)
-                hint = " Press e to write the text of the page." if page else ""
+                page_id = await self._find_new_page(change_request, loaded.tree)
+                hint = " Press e to write the text of the page." if page_id else ""
         title = f"#{change_request.number} {change_request.title}"
         can_retry = outcome.kind == "refused" and outcome.message != NO_CONTENT_EDITS
         if can_retry and show_refusal is not None and show_refusal(outcome.message, change_request):
@@ -292,7 +292,7 @@ class TreeEdit:
         target_change_request.record_edit(self.app, self.space, change_request)
         self.app.say(f"{message} in {title}.{hint}")
         if self.on_saved is not None:
-            self.on_saved(change_request, page)
+            self.on_saved(change_request, page_id)
 
     async def _find_new_page(self, change_request: ChangeRequest, tree_before: PageTree) -> str:
         try:

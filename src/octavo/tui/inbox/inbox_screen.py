@@ -126,11 +126,11 @@ def _copy_tab_settings(view: InboxScreen) -> None:
         if unsupported
         else ""
     )
-    where = short_path(settings.config_folder / FILE)
+    settings_path = short_path(settings.config_folder / FILE)
     copy_text(
         view.shell,
         lines,
-        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{warning}",
+        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {settings_path}. The tab will appear after you restart Octavo.{warning}",
     )
 
 
@@ -284,11 +284,11 @@ class InboxScreen(ListView[InboxRow]):
             self._select_pending()
         snapshot = self.snapshot
         is_cached = bool(tab_rows) or snapshot.is_known
-        failed = [each for each in snapshot.failed if not (each.is_unreached and is_cached)]
-        if failed:
-            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            label = failed[0].label
-            self.rows.state.fail(f"Could not load {label}", f"{failed[0].cause}{more}")
+        shown_failures = [each for each in snapshot.failed if not (each.is_unreached and is_cached)]
+        if shown_failures:
+            more_label = f" (and {len(shown_failures) - 1} more)" if len(shown_failures) > 1 else ""
+            label = shown_failures[0].label
+            self.rows.state.fail(f"Could not load {label}", f"{shown_failures[0].cause}{more_label}")
         elif snapshot.failed:
             self.rows.state.show_age(offline_since(self.feed.current_as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
@@ -337,9 +337,9 @@ class InboxScreen(ListView[InboxRow]):
     def _day_summary(self, width: int) -> list[Content]:
         now = localize(self.shell.session.state.now())
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-        done = self.feed.marks.done_since(midnight) if self.feed.marks is not None else ()
+        done_marks = self.feed.marks.done_since(midnight) if self.feed.marks is not None else ()
         return row_views.summary_lines(
-            done, self.marked_rows.snoozed, self.shell.workspace.attention_counts, now, width
+            done_marks, self.marked_rows.snoozed, self.shell.workspace.attention_counts, now, width
         )
 
     @property
@@ -359,16 +359,16 @@ class InboxScreen(ListView[InboxRow]):
         parts = ["Inbox", tab, *self.active_filters.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
         if self.selected_rows:
             parts.append(f"{len(self.selected_rows)} selected")
-        facts = [
+        status_parts = [
             f"loading… {snapshot.fetched_count} of {snapshot.due_count}"
             if snapshot.is_loading and snapshot.due_count
             else ""
         ]
         if (as_of := self.feed.current_as_of) is not None:
-            facts.append(f"updated {short_age(as_of)} ago")
+            status_parts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.summary and not snapshot.is_loading:
-            facts.insert(0, snapshot.unknown.summary)
-        self.show_location(" · ".join(parts), " · ".join(filter(None, facts)))
+            status_parts.insert(0, snapshot.unknown.summary)
+        self.show_location(" · ".join(parts), " · ".join(filter(None, status_parts)))
         self.refresh_bindings()
 
     @property

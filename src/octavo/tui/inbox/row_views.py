@@ -403,9 +403,9 @@ def summary_lines(
     if snoozed:
         lines += [Content(""), Content.styled("SNOOZED", "bold $octavo-muted")]
         for row, until in snoozed[:MAX_ITEMS]:
-            when = f"until {snooze_end_label(until, now)}"
+            end_label = f"until {snooze_end_label(until, now)}"
             text = Content.assemble(("○ ", "$octavo-muted"), safe(row.title))
-            lines.append(spread(text, Content.styled(when, "$octavo-muted"), content_width))
+            lines.append(spread(text, Content.styled(end_label, "$octavo-muted"), content_width))
         lines += _more_lines(len(snoozed))
     keys = [
         ("3", f"change requests ({counts.get('changes', 0)})"),

@@ -547,7 +547,7 @@ class PageDiff:
             return None
         return self.pane.block_commands.nearest_block
 
-    def why_no_page(self) -> str | None:
+    def why_not_on_page(self) -> str | None:
         change = self._pages.selected
         if change is not None and not change.exists_after:
             return f"{change.title} is deleted in this change request. Press Q to revert the deletion."
