@@ -58,7 +58,7 @@ class PageBlame:
         self._space = at if isinstance(at, SpaceRef) else at.space
         self._blame: Blame[ContentVersion] | None = None
         self._next = ""
-        """Id of the next older revision to compare. Empty if there is none."""
+        """ID of the next older revision to compare. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
         """The version that was compared last, and whether it may have moved blocks that are not searched yet."""
@@ -227,7 +227,7 @@ class RevisionSummary(NamedTuple):
 
     @property
     def parent(self) -> str:
-        """Id of the previous revision on main. Empty for the first revision of a space."""
+        """ID of the previous revision on main. Empty for the first revision of a space."""
         return self.revision.parents[0] if self.revision.parents else ""
 
     def changes_of(self, page_id: str) -> list[Change]:

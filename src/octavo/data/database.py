@@ -23,7 +23,7 @@ from octavo.untrusted_input import parse_json
 BUSY_TIMEOUT = 5.0
 """Seconds to wait while another program uses a file."""
 _LIMIT_PAGE_CACHE = "PRAGMA cache_size = -256"
-"""Limits the page cache of a connection to 256 KiB. The default of 2 MiB is not faster."""
+"""SQL statement that limits the page cache of a connection to 256 KiB. The default of 2 MiB is not faster."""
 
 R = TypeVar("R")
 Transaction = Callable[[sqlite3.Connection], R]

@@ -334,11 +334,11 @@ class UnsentText:
     block_key: str = ""
     """Key of the block. Empty if the text is not for a block."""
     thread_id: str = ""
-    """Id of the first comment of the thread, temporary for a thread of a pending comment. Empty without a thread."""
+    """ID of the first comment of the thread, temporary for a thread of a pending comment. Empty without a thread."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
-    """Id of the pending comment in the outbox. Empty for a draft."""
+    """ID of the pending comment in the outbox. Empty for a draft."""
     is_late: bool = False
     """True if the save has failed or takes too long. The text may be lost when Octavo ends."""
 
@@ -387,7 +387,7 @@ class UnsentIndex:
         pending_comments: Sequence[OutboxEntry] = (),
         late_keys: frozenset[str] = frozenset(),
     ) -> None:
-        """`draft_keys` are the keys of all drafts. `late_keys` are those whose save has failed or takes too long."""
+        """`draft_keys` are the keys of all drafts, `late_keys` of drafts whose save has failed or takes too long."""
         pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
         for draft_key in sorted(draft_keys):
@@ -410,7 +410,7 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the draft with this key. Empty if there is no such draft."""
+        """Return the unsent text of this draft in a tuple, or an empty tuple if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread_id: str) -> tuple[UnsentText, ...]:

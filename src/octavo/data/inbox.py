@@ -98,7 +98,7 @@ class InboxRow:
     """A row of the inbox: a thread, change request, draft or write that needs the user."""
 
     key: str
-    """Id of the row. It stays the same when the inbox is built again."""
+    """ID of the row. It stays the same when the inbox is built again."""
     reason: InboxReason
     """The most urgent reason why the row needs the user."""
     other_reasons: tuple[InboxReason, ...]
@@ -111,7 +111,7 @@ class InboxRow:
     moment: datetime | None
     """Time of the event that is the `reason`. None if unknown."""
     space_id: str
-    """Id of the space. Empty if the row belongs to no space."""
+    """ID of the space. Empty if the row belongs to no space."""
     target: RowTarget
     stamp: str
     """Text that changes if and only if something new has happened to the row."""
@@ -153,7 +153,7 @@ class InboxData:
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
-    """Ids of the user's teams. Empty if they are not loaded."""
+    """IDs of the user's teams. Empty if they are not loaded."""
     organization: Organization | None = None
     """The organization, whose merge rules apply to its spaces too. None if it is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)

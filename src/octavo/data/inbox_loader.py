@@ -73,7 +73,7 @@ _ALL_UNKNOWN = UnknownCounts()
 
 @dataclass(frozen=True)
 class InboxFailure:
-    """Responses of the same kind that could not be fetched, for the same reason."""
+    """A group of responses of one kind that could not be fetched for the same reason."""
 
     label: str
     """Name of the responses, such as `reviews in 3 locations`."""

@@ -66,7 +66,7 @@ class MarkedRows:
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by the key of their row, and whether they are `read` marks. A row can have a `read` mark and another one."""
+"""Marks by row key, and by whether they are `read` marks: a row can have both a `read` mark and another mark."""
 
 
 class InboxMarks:

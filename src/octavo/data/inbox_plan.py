@@ -149,7 +149,7 @@ class Priority(IntEnum):
 OWNER = "inbox"
 MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
-"""Number of threads of other users whose replies get rank INBOX in an update, at most."""
+"""Maximum number of threads of other users whose replies get rank INBOX in an update."""
 MAX_RECHECKED_PAGES = 5
 """After this number of pages, an update fetches no more lists of threads whose fingerprints are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
@@ -215,7 +215,7 @@ class InboxPlanner:
     ) -> None:
         """`responses` gets the fetched values. `version_of(url)` returns the version of a cached response, or None."""
         self.my_id = ""
-        """Id of the user. Empty if the user is not known."""
+        """ID of the user. Empty if the user is not known."""
         self.update = START
         """The update that calls `needed_responses`."""
         self.lists: Lists = ()

@@ -61,9 +61,9 @@ _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
 _shown_state = lazy("octavo.data.writes.optimistic_updates:shown_state")
 
 MAX_IDLE_RESPONSES = 12
-"""Maximum number of responses without watchers in memory. The other ones are only on disk."""
+"""Maximum number of responses without watchers in memory. Others are only on disk."""
 MAX_CONFIRMED = 200
-"""Number of confirmed writes that Octavo remembers, to apply them to responses that are older."""
+"""Number of confirmed writes that Octavo remembers, to apply them to older responses."""
 THREAD_DECODING_BYTES = 256 * 1024
 """A cached response with more bytes is decoded in a thread."""
 RECENT_AGE = timedelta(seconds=5)
@@ -90,7 +90,7 @@ class _ConfirmedWrite(NamedTuple):
 
 
 class Live:
-    """Keeps the responses that screens show current, and shows the user's writes in them at once."""
+    """Keeps responses current while screens show them, and shows the user's writes at once."""
 
     def __init__(
         self,

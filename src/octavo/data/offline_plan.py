@@ -197,29 +197,36 @@ def needed_for_threads(at: Discussion, threads: Iterable[Comment], owner: str) -
         yield _needed(owner, replies_of(at, thread.id), inbox_plan.replies_fingerprint(thread), label)
 
 
-def needed_for_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[NeededResponse]:
+def needed_for_change_request(
+    at: ChangeRequestRef, change_request: ChangeRequest, owner: str
+) -> Iterator[NeededResponse]:
     """Yield the responses for a change request, such as its page tree, reviews and threads, but not its pages."""
-    fingerprint, name = inbox_plan.change_request_fingerprint(listed), f"#{listed.number}"
-    revision = listed.revision or fingerprint
+    fingerprint, name = inbox_plan.change_request_fingerprint(change_request), f"#{change_request.number}"
+    revision = change_request.revision or fingerprint
     yield _needed(owner, change_requests.Get(at=at), fingerprint, f"change request {name}")
     for limit in CHANGES_LIMITS:
         op = content.ListChanges(at=at, limit=limit)
         yield _needed(owner, op, revision, f"the changes in {name}", needs_value=True)
     yield _needed(owner, content.ListPages(at=at), revision, f"the page tree in {name}")
-    yield _needed(owner, reviews_of(at), inbox_plan.reviews_fingerprint(listed), f"the reviews of {name}")
-    yield _needed(owner, requested_reviewers_of(at), inbox_plan.reviews_fingerprint(listed), f"the reviewers of {name}")
+    yield _needed(owner, reviews_of(at), inbox_plan.reviews_fingerprint(change_request), f"the reviews of {name}")
+    yield _needed(
+        owner, requested_reviewers_of(at), inbox_plan.reviews_fingerprint(change_request), f"the reviewers of {name}"
+    )
     yield _needed(owner, change_requests.ListContributors(at=at), fingerprint, f"the contributors to {name}")
     yield _needed_threads(owner, at, fingerprint, f"the threads in {name}")
-    if listed.comments:
+    if change_request.comments:
         yield _needed(
-            owner, open_threads_of(at), inbox_plan.open_threads_fingerprint(listed), f"the open threads in {name}"
+            owner,
+            open_threads_of(at),
+            inbox_plan.open_threads_fingerprint(change_request),
+            f"the open threads in {name}",
         )
-    for side in revisions_compared(at.space, listed):
+    for side in revisions_compared(at.space, change_request):
         yield _needed(owner, content.Get(at=side), revision, f"a revision of {name}")
 
 
 def needed_for_changes(
-    at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, owner: str
+    at: ChangeRequestRef, change_request: ChangeRequest, changes: Changes, owner: str
 ) -> Iterator[NeededResponse]:
     """Yield the pages that a change request has changed, each in its old and its new version."""
     types_by_page: dict[str, set[str]] = {}
@@ -228,7 +235,7 @@ def needed_for_changes(
         if change.page is not None and change.page.type == "document":
             types_by_page.setdefault(change.page.id, set()).add(change.type)
             titles[change.page.id] = change.page.title or "Untitled"
-    both_sides = revisions_compared(at.space, listed)
+    both_sides = revisions_compared(at.space, change_request)
     types_without_page = ("page_created", "page_deleted")
     """A created page has no old version, and a deleted page no new version."""
     for page, types in types_by_page.items():
@@ -237,22 +244,22 @@ def needed_for_changes(
             if type_without_page not in types:
                 op = get_page_source(side, page)
                 op = op.model_copy(update={"refs": refs}) if refs else op
-                label = f"the page {titles[page]} in #{listed.number}"
+                label = f"the page {titles[page]} in #{change_request.number}"
                 yield _needed(
                     owner,
                     op,
-                    listed.revision or inbox_plan.NO_FINGERPRINT,
+                    change_request.revision or inbox_plan.NO_FINGERPRINT,
                     label,
-                    has_fingerprint=bool(listed.revision),
+                    has_fingerprint=bool(change_request.revision),
                 )
 
 
-def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
+def revisions_compared(space: SpaceRef, change_request: ChangeRequest) -> tuple[ContentRef, ...]:
     """Return the base and the head of a change request. Empty if the base is unknown."""
-    if not listed.base:
+    if not change_request.base:
         return ()
-    head = space.revision_ref(listed.revision) if listed.revision else listed.ref(space)
-    return space.revision_ref(listed.base), head
+    head = space.revision_ref(change_request.revision) if change_request.revision else change_request.ref(space)
+    return space.revision_ref(change_request.base), head
 
 
 def _needed_threads(

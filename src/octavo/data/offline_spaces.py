@@ -126,7 +126,7 @@ class OfflineSpaces:
         self._fingerprints: dict[str, str] = {}
         """Fingerprint of each space at its last sync, by space ID."""
         self._due: dict[str, bool] = {}
-        """Ids of the spaces that must be synced. The value is True to repeat refused requests."""
+        """IDs of the spaces that must be synced. The value is True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
         """Called when a space was added or removed, or its progress has changed."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()

@@ -35,15 +35,15 @@ INTERVALS = (
 )
 """Pairs of the longest idle time for which an interval applies, and this interval between two polls."""
 MAX_RECHECKED_VISIBLE = 8
-"""Number of responses on screen that a poll fetches although no fingerprint shows a change, at most."""
+"""Maximum number of responses on screen that a poll fetches although no fingerprint shows a change."""
 MAX_RECHECKED_HIDDEN = 2
-"""Number of responses not on screen that a poll fetches although no fingerprint shows a change, at most."""
+"""Maximum number of responses not on screen that a poll fetches although no fingerprint shows a change."""
 MAX_FAILED_POLLS = 6
 """The interval between polls grows with each failed poll in a row, up to this number."""
 MAX_FAILED_POLLS_OFFLINE = 1
 """While the server cannot be reached, the interval grows only up to this number of failed polls."""
 MAX_FETCHED_STATUSES = 5
-"""Number of change requests whose status a poll fetches one by one, at most."""
+"""Maximum number of change requests whose status a poll fetches one by one."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 _ACCOUNT_OPERATIONS = (users.Me, organizations.List)
 """Operations whose responses rarely change. They are fetched again only after `ACCOUNT_AGE`."""

@@ -40,7 +40,7 @@ class NewNote:
     """A note to propose to the user."""
 
     page: str
-    """Id of the page."""
+    """ID of the page."""
     block: str
     """Key of the block. Empty for a note about the whole page."""
     body: str

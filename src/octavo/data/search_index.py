@@ -115,7 +115,7 @@ class Hit:
     kind: HitKind
     space: str
     id: str
-    """Id of the page, thread or change request."""
+    """ID of the page, thread or change request."""
     part: str
     """Kind of the found text: `page` (title, description), `section`, `comment`, `quote`, `reply`, `change request`."""
     title: str
@@ -176,12 +176,12 @@ class IndexedCounts:
 
 @dataclass(frozen=True)
 class IndexedPages:
-    """The pages of a space that are completely in the index, and those that match a search."""
+    """Which pages of a space are completely in the index, and which pages match a search."""
 
     update_times: dict[str, float] = field(default_factory=dict)
     """When each completely indexed page was changed last, by page ID. Pages without such a time are missing."""
     found_ids: frozenset[str] = frozenset()
-    """Ids of the pages that contain all words of at least one query."""
+    """IDs of the pages that contain all words of at least one query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
         """Return whether the index has the complete page in its version of `updated_at`. False if a time is unknown."""
@@ -340,7 +340,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Count what is in the index of `spaces`, or of all spaces if `spaces` is None."""
+        """Return the numbers of indexed pages, threads and replies in `spaces`, or in all spaces if it is None."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space_id: str) -> tuple[PageName, ...]:

@@ -400,7 +400,7 @@ class IndexUpdate:
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
-    """Return what the response `value` to `op` changes in the index."""
+    """Return the update of the index for the response `value` to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
             return IndexUpdate((_page_document(at, value),))

@@ -357,7 +357,7 @@ class Syncer(Generic[R]):
     async def _add_dependents(
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
-        """Ask the planner which responses are needed because of a response. They replace those that it named before."""
+        """Replace the dependents of a response by the responses that the planner returns for it."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]

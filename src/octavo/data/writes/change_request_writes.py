@@ -100,7 +100,7 @@ async def submit_review(
     draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
     """Submit the pending comments, and then the review. Send nothing if the head is not `expected_revision`. Without a
-    connection, the comments stay pending."""
+    connection, the comments stay pending. See `review` for `action`."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     expected = ExpectedState(revision=expected_revision)
     new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)

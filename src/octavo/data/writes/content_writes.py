@@ -108,7 +108,7 @@ class SavedTexts:
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """The text of the other user by page ID, for pages whose texts could not be merged or saved."""
     is_restored: bool = True
-    """True if the server has the other user's texts of the pages in `conflicts`, False if it has those of the edit."""
+    """True if the server has the other user's text of the pages in `conflicts`, False if it has the edited text."""
     warning: str = ""
     """Sentence that says that the edit may have replaced the text of another user. Empty otherwise."""
 
@@ -199,7 +199,7 @@ def _text_update(page_id: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist. If so, status 404 means that the server has no edits."""
+    """Return whether all pages named in an edit exist. If so, status 404 means that the server lacks the operation."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}

@@ -57,7 +57,7 @@ class Account:
         self.remembered_user: User | None = None
         """The user of an earlier session. The token may belong to another user now. None if unknown."""
         self.entries_of_process: set[str] = set()
-        """Ids of the entries that this process added for the signed-in user."""
+        """IDs of the entries that this process added for the signed-in user."""
         self._send = send
         self._has_requested_user = False
 

@@ -133,7 +133,7 @@ class SendResult(Generic[T]):
     revision: str | None = None
     """Head revision after an edit of pages, or for the kind `changed`. None if it is unknown."""
     later_ids: tuple[str, ...] = ()
-    """Ids of the entries that `later_writes` have in the outbox."""
+    """IDs of the entries that `later_writes` have in the outbox."""
     replaced_revision: str | None = None
     """Revision of another user that an edit of pages has overwritten. None if there is none."""
 

@@ -79,9 +79,9 @@ class WriteTraits:
     """Properties of a write that decide about its order, its checks and its messages."""
 
     thread_id: str = ""
-    """Id of the comment that the write changes or replies to. Empty for other writes."""
+    """ID of the comment that the write changes or replies to. Empty for other writes."""
     page_id: str = ""
-    """Id of the page on which the write starts a thread. Empty for other writes."""
+    """ID of the page on which the write starts a thread. Empty for other writes."""
     block_key: str = ""
     """Key of the block on which the write starts a thread. Empty for other writes."""
     text: str = ""
@@ -110,7 +110,7 @@ class ExpectedState:
     main: str | None = None
     """Revision of main."""
     review: str | None = None
-    """Id of the user's review that this write withdraws."""
+    """ID of the user's review that this write withdraws."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class WriteAttempt(Generic[W]):
     newest_at: datetime | None = None
     """Time of the newest item, such as a comment, that the check found, by the server's clock. None if unknown."""
     my_id: str | None = None
-    """Id of the signed-in user. None if unknown."""
+    """ID of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()
-    """Ids of the items that other writes of this profile have created. This write cannot have created them."""
+    """IDs of the items that other writes of this profile have created. This write cannot have created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
         """Return whether this write may have created an item, judging by its ID, author and creation time."""
@@ -281,9 +281,9 @@ class OutboxEntry:
     context: str = ""
     block_text: str = ""
     group: str = ""
-    """Id that all writes have in common that are undone together."""
+    """ID of the group of writes that are undone together."""
     author_id: str = ""
-    """Id of the user who made the write. Empty if unknown."""
+    """ID of the user who made the write. Empty if unknown."""
     author_name: str = ""
     state: EntryState = "held"
     reason: str = ""
@@ -306,7 +306,7 @@ class OutboxEntry:
     remote_id: str = ""
     """The server's ID of the created item. Empty if the write is not done or creates no item."""
     review: str = ""
-    """Id that a submitted review and its comments have in common. Empty for other writes."""
+    """ID that a submitted review and its comments have in common. Empty for other writes."""
     changed_by_others: bool = False
     """True if the write was not sent because another user had changed the target."""
     already_done: bool = False
@@ -321,7 +321,7 @@ class OutboxEntry:
 
     @property
     def created_id(self) -> str:
-        """Id of the created item: `pending-ENTRY` until the server has given it an ID."""
+        """ID of the created item: `pending-ENTRY` until the server has given it an ID."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
@@ -580,7 +580,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     by_target: dict[tuple[str, str], OutboxEntry] = {}
     by_ordering_key: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of the entries that wait for the user, and of those that depend on them. No other entries wait for them."""
+    """IDs of the entries that wait for the user or for such an entry. Other entries do not wait for them."""
     for entry in entries:
         needed = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)

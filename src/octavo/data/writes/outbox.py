@@ -58,7 +58,7 @@ class WriteGroup(NamedTuple):
 
     entry_ids: tuple[str, ...]
     review_id: str = ""
-    """Id of the review that the writes belong to. Empty if there is no review."""
+    """ID of the review that the writes belong to. Empty if there is no review."""
 
 
 class UndoResult(NamedTuple):
@@ -68,9 +68,9 @@ class UndoResult(NamedTuple):
     undone: tuple[OutboxEntry, ...]
     """The entries that the undo has changed, the oldest first."""
     late_ids: tuple[str, ...]
-    """Ids of the entries that are being sent now. The user can undo them afterward."""
+    """IDs of the entries that are being sent now. The user can undo them afterward."""
     ended_ids: frozenset[str]
-    """Ids of the entries that need no further undo: it is complete or impossible."""
+    """IDs of the entries that need no further undo: it is complete or impossible."""
 
 
 class _EntryUndo(NamedTuple):
@@ -126,7 +126,7 @@ class Outbox:
         self.unsent_groups = _unsent_groups(self._entries.all)
         """Groups of writes that earlier processes did not finish sending, the newest last."""
         self._own_ids: set[str] = set()
-        """Ids of the entries that this process added or submitted."""
+        """IDs of the entries that this process added or submitted."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
@@ -537,7 +537,7 @@ def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how an entry is undone, and the write that undoes it, if one is needed."""
+    """Return how an entry is undone, and the writes that undo it, at most one."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

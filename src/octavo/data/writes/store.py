@@ -35,7 +35,7 @@ W = TypeVar("W", bound=Operation[Any])
 
 @cache
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
-    """Return how to check, find and undo each kind of write, by operation type."""
+    """Return the table of the kinds of writes, by operation type."""
     # lazy: parts of the API that the first screen does not need
     return {
         **load("octavo.data.writes.comment_kinds:COMMENT_WRITES"),
@@ -44,7 +44,7 @@ def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
 
 
 def kind_of(op: W) -> WriteKind[W]:
-    """Return how to check, find and undo a write. Raises KeyError if the table has no such write."""
+    """Return the kind of a write, which checks, finds and undoes it. Raises KeyError if the table has no such write."""
     return write_kinds()[type(op)]
 
 
@@ -207,7 +207,7 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(record: Any, now: datetime) -> str | None:
-    """Return the ID of the writes that a `--once` command has made. None if `record` is too old or invalid."""
+    """Return the ID of the group of writes that a `--once` command has made. None if `record` is too old or invalid."""
     try:
         return str(record["group"]) if now - datetime.fromisoformat(str(record["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
@@ -219,7 +219,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """Store that a command with `--once` has made a write, so that the command does not repeat it."""
+    """Store that a command with `--once` has made a write, to make it only once. `key` is by default the draft key."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         record = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}

@@ -67,7 +67,7 @@ class SuggestionOutcome:
     texts: Mapping[str, WrittenText]
     """Text of each page before and after the edit, by page ID. The texts are equal if the page is unchanged."""
     later_ids: tuple[str, ...] = ()
-    """Ids of the outbox entries that resolve the threads of the suggestions."""
+    """IDs of the outbox entries that resolve the threads of the suggestions."""
 
     @property
     def applied_count(self) -> int:
@@ -151,7 +151,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
 async def preview_suggestions(
     live: Live, at: ChangeRequestRef, revision_id: str, suggestions: Sequence[SuggestedText]
 ) -> SuggestionOutcome:
-    """Return what would happen if suggestions were applied to a revision. Sends only reads. Raises ApiError."""
+    """Return the outcome of applying suggestions to a revision. Sends only reads. Raises ApiError."""
     texts: dict[str, WrittenText] = {}
     results: list[tuple[SuggestedText, SuggestionResult]] = []
     old_pages: dict[tuple[str, str | None], Raw | None] = {}

@@ -142,7 +142,6 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return why the command `id` is disabled. None if it can run."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.shows_loading and not self.rows.keys
         return STILL_LOADING if is_loading else reason

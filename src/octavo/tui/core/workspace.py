@@ -519,7 +519,7 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text that say why no organization is selected. None if one is, or while they are loading."""
+        """Title and text that say why no organization is selected. None if one is selected, or during loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

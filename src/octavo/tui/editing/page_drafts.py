@@ -42,9 +42,9 @@ class PageDraftKey:
     space_id: str
     page_id: str
     revision_id: str
-    """Id of the revision from which the editor got the text."""
+    """ID of the revision from which the editor got the text."""
     request_id: str = ""
-    """Id of the change request to save to. Empty if a new one will be created."""
+    """ID of the change request to save to. Empty if a new one will be created."""
     number: int = 1
     """1, or a higher number if there are several drafts of the same page and revision."""
 

@@ -43,7 +43,7 @@ class LoadedTree:
     target: TargetChangeRequest
     tree: PageTree
     revision_id: str | None = None
-    """Id of the loaded revision. None if the change request does not exist yet: it begins with the pages of main."""
+    """ID of the loaded revision. None if the change request does not exist yet: it begins with the pages of main."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TreeEdit:
     app: Shell
     space: SpaceRef
     page_id: str = ""
-    """Id of the selected page. Empty if none is selected."""
+    """ID of the selected page. Empty if none is selected."""
     title: str = ""
     change_request: ChangeRequest | None = None
     """Change request to which the edit is saved. None if the user must choose one first."""

@@ -453,7 +453,6 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the screen looks as it does when Octavo starts."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.tabs.current == "all" and not (is_changed or self.active_filters.filters or self.preview.has_focus)
 
