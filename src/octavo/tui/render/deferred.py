@@ -93,8 +93,7 @@ class AsyncCache(Generic[K, V]):
         self.missing: list[K] = []
         """Keys for which `get` found no loaded value. `DeferredContent.take_missing` clears this list."""
         self.original: AsyncCache[K, V] | None = None
-        """The cache that this cache copies for another thread. Only the original loads keys. None if this is no
-        copy."""
+        """The cache that this cache copies for another thread. Only the original loads keys. None if it is no copy."""
 
     @property
     def has_requests(self) -> bool:

@@ -181,8 +181,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to `MAX_PAIRED_BLOCKS`
-    blocks on each side."""
+    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to
+    `MAX_PAIRED_BLOCKS` blocks on each side."""
     removed_blocks: list[RemovedBlock] = []
     added_blocks: list[AddedBlock] = []
     for entry in (*entries, None):

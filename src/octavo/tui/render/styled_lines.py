@@ -214,7 +214,7 @@ def _has_text(pieces: Iterable[StyledText]) -> bool:
 
 
 def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str | None = None) -> list[StyledText]:
-    """Return styled text, padded with spaces to `width` cells. `align` is `left_width` (or None), `center` or `right`."""
+    """Return styled text, padded with spaces to `width` cells. `align` is `left` (or None), `center` or `right`."""
     missing_width = width - width_of(pieces)
     if missing_width <= 0:
         return pieces
