@@ -187,7 +187,8 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(chunk_index, first, last, "near")
 
     def scroll_to_lines(self, chunk_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to the lines from `first` to `last` of a chunk. A sticky table header does not cover them."""
+        """Scroll to the lines from `first` to `last` of a chunk by the rule `scroll_to`. Headers do not cover
+        `first`."""
         viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered_rows = viewport.contents.sticky_row_count(top)
@@ -291,7 +292,7 @@ class Hints:
     """The link hints that are shown, and the letters that the user has typed so far."""
 
     clickables: Sequence[ClickableSpan]
-    """The links, buttons and other clickable texts with hints, in reading order. Each line of a link counts as one."""
+    """Clickable texts with hints, such as links, in reading order. A link on several lines occurs several times."""
     typed_letters: str = ""
     in_browser: bool = False
     """True if the chosen link will be opened in the browser."""

@@ -38,7 +38,8 @@ SPLIT_BY_DEFAULT_FROM = 200
 DiffLayout = Literal["changes", "sides", "new", "old"]
 """Unified diff (`changes`), split diff (`sides`), or only one version of a rewritten page."""
 NoteKind = Literal["loading", "failed", "description"]
-"""Kind of a note that is shown instead of changes: they are loading, loading failed, or it describes the page."""
+"""Kind of a note that is shown instead of changes. `description` says what was done to the page, or that nothing
+changed."""
 PAGE_ROW = "page"
 """Block kind of the heading of a page, in a diff of several pages."""
 
@@ -372,7 +373,7 @@ class _Build:
 
 
 class DiffBuilder:
-    """Builds the chunks of a diff, in the background if it is long. Until then, the previous diff stays visible."""
+    """Builds the chunks of a diff, in the background if it is long. Meanwhile the previous diff stays visible."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]

@@ -195,8 +195,8 @@ PARSE_TIMEOUT = 20.0
 """Seconds after which the child process that parses an OpenAPI file is killed."""
 MAX_PARSE_MEMORY = 512 << 20
 """Bytes of memory that the child process may use to parse an OpenAPI file."""
-_MAX_OUTPUT = 32 << 20
-"""Maximum size in bytes of a parsed OpenAPI file. Larger than the file, because references become contents."""
+_MAX_PARSED_SIZE = 32 << 20
+"""Maximum size in bytes of a parsed OpenAPI file. Parsing enlarges a file, as contents replace references."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
@@ -253,7 +253,7 @@ async def parse_file(content: bytes, name: str, *, seconds: float = PARSE_TIMEOU
     """Parse the OpenAPI file `name` in a child process. If this fails, `error` of the result says why."""
     try:
         result = await run_bounded(
-            "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_OUTPUT
+            "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_PARSED_SIZE
         )
     except OSError as failure:
         return Specification(

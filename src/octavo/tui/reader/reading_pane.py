@@ -417,7 +417,7 @@ def _lines_per_page(pane: Reader) -> int:
 
 
 def _line_scroller(direction: int) -> Callable[[object, Reader], None]:
-    """Return a function that scrolls a line down (1) or up (-1), or at the edge of the page, selects the next block."""
+    """Return a function that scrolls a line down (1) or up (-1). At the edge of the page, it selects the next block."""
 
     def run(_: object, pane: Reader) -> None:
         is_at_edge = pane.viewport.is_at_end if direction > 0 else pane.viewport.top == START

@@ -133,7 +133,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return by how many cells a wide drawing is first scrolled to the right, so that `inner_width` shows a box."""
+    """Return by how many cells a wide drawing is first scrolled to the right, so that its first box is visible."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     first_cell = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     end_cell = max(map(cells, head), default=0)
@@ -195,7 +195,7 @@ _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a Mermaid diagram, and its source without syntax that the drawing program lacks."""
+    """Return the title of a Mermaid diagram, and its source without syntax that the drawing program cannot read."""
     title = ""
     if len(text) > 4 * MAX_DIAGRAM_LENGTH:
         return title, text

@@ -537,7 +537,7 @@ def _message_lines(
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > max_lines or len(text) > _MAX_TEXT_LENGTH:
         lines = [*lines[: max_lines - 1], [decoration(styles.glyphs.ellipsis, styles.muted)]]
-    # Collapsed content can be expanded in the thread view only.
+    # Collapsed content can be expanded in the thread view only, so it is not clickable here.
     return [
         [
             piece._replace(clickable=None) if piece.clickable and piece.clickable.kind in ("fold", "tab") else piece

@@ -78,8 +78,8 @@ def render_word_changes(
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return changed words that look the same as a changed attribute, such as `invisible characters`. The words of a
-    link to a page also look the same, because the title of the page replaces them."""
+    """Return a changed attribute, such as `invisible characters`, for changed words that look the same in the text.
+    Words of a link to a page look the same too, because its title replaces them."""
     changes = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changes, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changes} == {"mention"}
@@ -209,7 +209,7 @@ def _displayed_text(text: str) -> str:
 def _marked_code(
     tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
 ) -> list[StyledText]:
-    """Return a line of code with syntax colors, and changed words with a background. `words` has styles and texts."""
+    """Return a line of code with syntax colors, and a background for changed words. `words` has styles and texts."""
     marks = iter(words)
     mark, marked_text = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []

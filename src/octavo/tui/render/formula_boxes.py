@@ -77,7 +77,7 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> FormulaBox:
-    """Join boxes side by side, aligned at their baselines. `fixes_spaces` adds missing spaces, removes double ones."""
+    """Join boxes side by side, aligned at their baselines. `fixes_spaces` adds missing and removes double spaces."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and fixes_spaces:

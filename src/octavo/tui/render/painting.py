@@ -87,7 +87,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row for the bottom of a pane, with `sign` and `text` at the left and `parts` at the right. `is_typing`
-    shows a cursor after `text`. If space is short, some `parts` are left out, but the last one only at the end."""
+    shows a cursor after `text`. If space is short, the last of `parts` is left out last."""
     separator = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "

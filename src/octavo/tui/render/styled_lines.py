@@ -495,7 +495,7 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
         line_start += len(line) + 1
         item_match = _ITEM.match(line)
-        is_icon = not rows and line.startswith("*")  # In ASCII, an icon can look like a bullet.
+        is_icon = not rows and line.startswith("*")  # In ASCII, an icon can be an asterisk, which is not a bullet.
         indent_width = cells(item_match.group()) if item_match is not None and not is_icon else 0
         if not indent_width or indent_width > width // 2:
             rows += wrap(line_pieces, width)

@@ -21,7 +21,7 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
     """Write a report of an error to a file, and return the text to print after a crash. `unsaved` is a sentence about
     drafts that could not be saved. Empty if all are saved."""
     while isinstance(error, WorkerFailed):
-        error = error.error  # the traceback of `WorkerFailed` does not show where the error was raised
+        error = error.error  # The traceback of `WorkerFailed` does not show where the error was raised.
     summary = safe_line(redact(f"{type(error).__name__}: {error}"))
     try:
         location = (
@@ -52,7 +52,7 @@ class FaultLog(logging.Handler):
         if error_location not in self._reported:
             self._reported.add(error_location)
             report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"
-            with suppress(OSError):  # the app can continue without the report
+            with suppress(OSError):  # The app can continue without the report.
                 self.reports.append(_write(self._folder, safe_text(redact(report))))
 
 

@@ -201,9 +201,9 @@ class TerminalDriver(LinuxDriver):
 
     def _read_input(self, selector: selectors.BaseSelector, timeout: float, keys: KeyReader, decoder: Any) -> None:
         if any(key.fd == self.fileno for key, _ in selector.select(timeout)):
-            expect_frame()  # called before the read, because the background thread continues during the read
+            expect_frame()  # Called before the read, because the background thread continues during the read.
             text = decoder.decode(self._read_bytes(selector))
-            messages = keys.feed(text) if text else iter(())  # an empty text would end the parser
+            messages = keys.feed(text) if text else iter(())  # An empty text would end the parser.
         else:
             messages = keys.tick()
         for message in messages:

@@ -126,7 +126,8 @@ _WAIT_OPTIONS = {
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option with which an editor waits for the file to be closed. Empty if it is set already or unknown."""
+    """Return the option that makes an editor wait until the file is closed. Empty if it is set, or for unknown
+    editors."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
@@ -134,9 +135,11 @@ def option_to_wait(program: Sequence[str]) -> str:
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     """Return the command that opens a file at a line, counted from 1. An unknown editor opens the file at its start."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
-    # after `--`, every argument is a file, so no option can follow
+    # After `--`, every argument is a file, so no option can follow.
     if line > 1 and "--" not in program:
-        if name in _PLUS_EDITORS or name.partition(".")[0] in _PLUS_EDITORS:  # such as `vim.tiny`
+        if (
+            name in _PLUS_EDITORS or name.partition(".")[0] in _PLUS_EDITORS
+        ):  # A name can end with a suffix: `vim.tiny`.
             return [*program, f"+{line}", path]
         if name in _COLON_EDITORS:
             return [*program, f"{path}:{line}"]
@@ -230,7 +233,7 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
     settings: Settings | None = getattr(app, "settings", None)
     command = settings.editor if settings is not None else ()
     try:
-        # ctrl+c must not reach Octavo before or after the app is suspended
+        # Ctrl+c must not reach Octavo before or after the app is suspended.
         with ignored_keyboard_signals(), app.suspend():
             return run(command)
     except SuspendNotSupported:
@@ -241,9 +244,9 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
 def ignored_keyboard_signals() -> Iterator[None]:
     r"""Ignore the keys ctrl+c and ctrl+\ inside the `with` block, because another program uses the terminal."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals concern only the main thread
+        yield  # Signals concern only the main thread.
         return
-    # set a handler, because a child process would inherit SIG_IGN and ignore ctrl+c too
+    # Set a handler, because a child process would inherit SIG_IGN and ignore ctrl+c too.
     handlers_before = {each: signal.signal(each, lambda *_: None) for each in _KEYBOARD_SIGNALS}
     try:
         yield
@@ -316,7 +319,7 @@ def _run(
         _note_path(path).unlink(missing_ok=True)
         return result
     if (note := read_note(path)) is not None:
-        with suppress(OSError):  # only the reason is lost: the file can still be opened again
+        with suppress(OSError):  # Only the reason is lost: the file can still be opened again.
             _write_note(path, replace(note, reason=result.sentence, process_id=0))
     return result
 
@@ -440,7 +443,7 @@ def read_back(path: Path) -> Edited | NotEdited:
     """Return the text of a file after the editor has ended. If it cannot be read, return why."""
     # Editors replace the file by a new file, so it is opened by its path.
     try:
-        # without O_NONBLOCK, opening a pipe would block
+        # Without O_NONBLOCK, opening a pipe would block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -456,7 +459,7 @@ def read_back(path: Path) -> Edited | NotEdited:
     if len(raw) > MAX_TEXT_BYTES:
         return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
     try:
-        text = raw.decode("utf-8-sig")  # some editors write a byte order mark
+        text = raw.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:

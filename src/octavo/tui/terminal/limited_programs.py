@@ -237,7 +237,7 @@ class _RunningProgram:
         try:
             self._unsent_data = self._unsent_data[os.write(key.fd, self._unsent_data[:_CHUNK_BYTES]) :]
         except BrokenPipeError:
-            self._unsent_data = self._unsent_data[:0]  # the program does not read its input
+            self._unsent_data = self._unsent_data[:0]  # The program does not read its input.
         if not self._unsent_data and self._child.stdin is not None:
             self._selector.unregister(key.fileobj)
             self._child.stdin.close()
@@ -299,7 +299,7 @@ async def run_linter(linter: Linter, path: str, text: str, seconds: float = LINT
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
     try:
-        # a temporary folder has mode 0700, so other users cannot read the text
+        # A temporary folder has mode 0700, so other users cannot read the text.
         with tempfile.TemporaryDirectory(prefix="octavo-linter-", ignore_cleanup_errors=True) as folder:
             return _run(linter, Path(folder), path, text, monotonic() + seconds, cancelled)
     except OSError as error:

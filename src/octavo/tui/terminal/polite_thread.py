@@ -41,7 +41,7 @@ class Work:
     def step(self) -> bool:
         """Run the next step, after the frame that is expected. Return False if there are no more steps."""
         if not _is_written.wait(_MAX_FRAME_WAIT):
-            _is_written.set()  # no frame was written, so the last key probably changed nothing on the screen
+            _is_written.set()  # No frame was written, so the last key probably changed nothing on the screen.
         if self.is_stopped:
             return False
         try:
@@ -93,7 +93,7 @@ class PoliteThread:
             if not work.step():
                 with self._has_work:
                     self._works.remove(work)
-                del work  # otherwise, the page of this work stays in memory until the next work
+                del work  # Otherwise, the page of this work stays in memory until the next work.
 
 
 background_thread = PoliteThread()

@@ -56,7 +56,7 @@ class CachedStylesheet(Stylesheet):
 
 def is_being_removed(node: DOMNode) -> bool:
     """Return True if a widget or screen is being removed or was removed. Its children and bindings may be missing."""
-    return node._pruning or node._closing  # for a scroll bar, Textual sets only `_closing`
+    return node._pruning or node._closing  # For a scroll bar, Textual sets only `_closing`.
 
 
 @replaces(MessagePump, "set_timer", 0xEE6ACDA5)
@@ -125,12 +125,12 @@ def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Composit
     if _has_new_scroll_bars(compositor):
         compositor._full_map, compositor.widgets = last_map, last_widgets
         result = original(compositor, parent, size)
-    compositor._octavo_last_map = compositor._full_map  # type: ignore[attr-defined]  # a new attribute
+    compositor._octavo_last_map = compositor._full_map  # type: ignore[attr-defined]  # A new attribute.
     return result
 
 
 def _has_new_scroll_bars(compositor: Compositor) -> bool:
-    """Size scrollable widgets, and call their `fit_to_size`. Return True if a scroll bar appeared or disappeared."""
+    """Resize scrollable widgets, and call their `fit_to_size`. Return True if a scroll bar appeared or disappeared."""
     has_changed = False
     for widget, (region, _, _, virtual_size, container_size, *_) in compositor._full_map.items():
         if not widget.is_scrollable:

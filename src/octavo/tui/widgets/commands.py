@@ -140,7 +140,7 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group in which the command `name` has new `changes`. Raises KeyError for an unknown name."""
+        """Return a group with the attributes `changes` for the command `name`. Raises KeyError for an unknown name."""
         commands = self._check_names((name,))
         return replace(
             self,

@@ -208,7 +208,7 @@ class RowHeading(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Column of a table. Columns with width 0 share the free width. High `drop_priority` means hidden first."""
+    """Column of a table. Columns with width 0 share the free width. The highest `drop_priority` is hidden first."""
 
     title: str
     width: int = 0

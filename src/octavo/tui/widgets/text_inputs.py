@@ -334,7 +334,7 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(LineInput):
-    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears the filter or closes the input."""
+    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears it, or closes an empty input."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """

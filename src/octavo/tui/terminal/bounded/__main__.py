@@ -18,7 +18,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # some systems do not support this limit
+    with suppress(ValueError, OSError):  # Some systems do not support this limit.
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     runpy.run_path(str(Path(__file__).with_name(f"{program}.py")), run_name="__main__")
 

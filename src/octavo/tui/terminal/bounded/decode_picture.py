@@ -71,7 +71,7 @@ def _decode_svg(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], b
 
     try:
         if b"<!entity" in data.lower():
-            raise ValueError  # entities could hide links from `_EXTERNAL_LINK`
+            raise ValueError  # Entities could hide links from `_EXTERNAL_LINK`.
         text = _EXTERNAL_LINK.sub(b"none=''", data).decode("utf-8", "replace")
         png = resvg_py.svg_to_bytes(svg_string=text, width=min(4_000, request["width"] * 2))
         image = Image.open(io.BytesIO(png), formats=("PNG",))
