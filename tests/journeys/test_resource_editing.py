@@ -169,7 +169,7 @@ class TableVisitor:
         await self.run.press("X")
         assert isinstance(self.run.app.screen, ConfirmDialog), self.run.text
         if part.recreate_operation(view.level.arguments, thing) is None:
-            await self.run.type(resource_commands.text_to_type(part.delete_label.lower(), part, (thing,)))
+            await self.run.type(resource_commands.confirmation_text(part.delete_label.lower(), part, (thing,)))
             await self.run.press("enter")
         else:
             await self.run.press("y")

@@ -70,14 +70,14 @@ def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
     paragraph_lines = lines[paragraph_start:]
     if text_after is None and paragraph_lines[0].startswith(("    ", "\t")):
         return True
-    ticks = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
+    tick_lengths = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
     rest_of_paragraph = None if text_after is None else _BLANK_LINE.split(text_after, maxsplit=1)[0]
     closing_lengths = {len(each) for each in _TICKS.findall(rest_of_paragraph or "")}
-    while ticks:
-        length = ticks.pop(0)
-        if length in ticks:
-            del ticks[: ticks.index(length) + 1]
-        elif text_after is None or length in closing_lengths:
+    while tick_lengths:
+        tick_length = tick_lengths.pop(0)
+        if tick_length in tick_lengths:
+            del tick_lengths[: tick_lengths.index(tick_length) + 1]
+        elif text_after is None or tick_length in closing_lengths:
             return True
     return False
 

@@ -57,7 +57,7 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
     candidates = thread_filters.all_filters(threads_of_section, short_texts.clock(), me)
     available_items = available_filters(candidates, threads_of_section, view.active_filters.filters)
-    choices = [(each, plural(remaining, "thread")) for each, remaining in available_items]
+    choices = [(each, plural(match_count, "thread")) for each, match_count in available_items]
     view.active_filters.open_picker("Filter threads", choices)
 
 
@@ -201,7 +201,7 @@ class CommentsScreen(ListView[Thread]):
 
     @on(ListTabs.Switched)
     def redraw_list(self) -> None:
-        tabs, me = self.tabs, self.shell.workspace.my_id
+        tabs, my_id = self.tabs, self.shell.workspace.my_id
         threads = sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1])
         pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in pending_ids]
@@ -209,11 +209,11 @@ class CommentsScreen(ListView[Thread]):
             ListTab(
                 tab.key,
                 tab.name,
-                sum(thread_filters.is_in_section(thread, tab.key, me) for thread in posted),
+                sum(thread_filters.is_in_section(thread, tab.key, my_id) for thread in posted),
             )
             for tab in tabs.tabs
         )
-        section_threads = [each for each in threads if thread_filters.is_in_section(each, tabs.current, me)]
+        section_threads = [each for each in threads if thread_filters.is_in_section(each, tabs.current, my_id)]
         self.section_count = len(section_threads)
         visible_threads = filter_items(section_threads, self.active_filters.filters)
         self._discussion_headings = thread_filters.discussion_headings(visible_threads)
@@ -243,7 +243,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _set_empty_text(self) -> None:
         has_more = self.threads.has_more
-        threads = {
+        empty_texts = {
             "open": "open threads",
             "resolved": "resolved threads",
             "mine": "open threads started by you",
@@ -251,7 +251,7 @@ class CommentsScreen(ListView[Thread]):
         }
         loaded_note = f" {self._loaded_label} are loaded." if has_more else ""
         filtered = f" match this filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else ""
-        self.rows.state.empty = f"No {threads.get(self.tabs.current, 'threads')}{filtered}.{loaded_note}"
+        self.rows.state.empty = f"No {empty_texts.get(self.tabs.current, 'threads')}{filtered}.{loaded_note}"
         self.rows.state.hint = (
             "Press esc to clear the filters." if self.active_filters.filters else "Press [ or ] to switch tabs."
         )
@@ -263,11 +263,11 @@ class CommentsScreen(ListView[Thread]):
     def _show_status(self) -> None:
         self.search_text.load_replies(self.rows)
         has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
-        extent, count, total = self.rows.counts.summary, self.threads.loaded_source_count, self.threads.source_count
+        count_text, count, total = self.rows.counts.summary, self.threads.loaded_source_count, self.threads.source_count
         if count < total:
-            extent = f"{count} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
+            count_text = f"{count} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
         elif self.active_filters.filters and not self.rows.query_text:
-            extent = f"{len(self.rows.items)} of {self.section_count}"
+            count_text = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [
             "Comments",
             self.tabs.current,
@@ -276,7 +276,7 @@ class CommentsScreen(ListView[Thread]):
             f"{len(self.selected_rows)} selected" if self.selected_rows else "",
         ]
         self.show_location(
-            " · ".join(filter(None, status_parts)), extent + (" · more threads on the server" if has_more else "")
+            " · ".join(filter(None, status_parts)), count_text + (" · more threads on the server" if has_more else "")
         )
         self.refresh_bindings()
 
@@ -293,12 +293,12 @@ class CommentsScreen(ListView[Thread]):
             text = Content.assemble((WORD_MARKS[change], "$warning"), "  ", text)
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
-        of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
+        thread_drafts = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
         # If the whole thread is unsent, the age column already says so.
-        unsent = [each for each in of_thread if not each.starts_a_thread]
+        other_drafts = [each for each in thread_drafts if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
-            right=with_unsent_mark(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
+            right=with_unsent_mark(other_drafts, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
             sign=Content.styled("◌", "$octavo-note") if age == PENDING else Content.styled(*thread.sign),
         )
 

@@ -97,8 +97,8 @@ class SuggestionDiffs:
     async def _compare(self, at: Discussion, block: BlockId, texts: list[str]) -> None:
         page, revision, key = block
         live = self._shell().session.live
-        ref = at.revision_ref(revision) if revision else at
-        op = content.GetPage(at=ref, page_id=page, format="markdown")
+        content_ref = at.revision_ref(revision) if revision else at
+        op = content.GetPage(at=content_ref, page_id=page, format="markdown")
         try:
             loaded_page = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
@@ -210,11 +210,11 @@ class DiffThreads:
     def draft_summaries(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
         """Return the rows that show unsent comments in a diff."""
         shell = self._view.shell
-        me = shell.workspace.me.name if shell.workspace.me is not None else "You"
+        my_name = shell.workspace.me.name if shell.workspace.me is not None else "You"
         stored_drafts = shell.session.drafts
         return [
             ThreadSummary(
-                me,
+                my_name,
                 "draft",
                 stored_drafts.get(draft.draft_key) or "",
                 is_open=False,

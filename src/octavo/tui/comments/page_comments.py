@@ -228,10 +228,10 @@ class SelectedBlocks:
         """Yield the key of each selected block on a page, with the row `Selected` that the diff shows below it."""
         for block in self._blocks:
             if block.page_id == page_id:
-                label = "Selected in the old version" if block.is_old else "Selected"
+                mark_text = "Selected in the old version" if block.is_old else "Selected"
                 yield (
                     block.key,
-                    ThreadSummary(label, "", thread_actions.short_quote(block.text), is_open=False, sign="*"),
+                    ThreadSummary(mark_text, "", thread_actions.short_quote(block.text), is_open=False, sign="*"),
                 )
 
     @property
@@ -249,18 +249,18 @@ class SelectedBlocks:
             else:
                 self._blocks.append(block)
             self._on_change()
-            shell, count = self._view.shell, plural(len(self), "block")
+            shell, blocks_text = self._view.shell, plural(len(self), "block")
             shell.notices.close_text(self._notice)
-            self._notice = f"{count} selected. Press A to write one remark." if self else "No block selected."
+            self._notice = f"{blocks_text} selected. Press A to write one remark." if self else "No block selected."
             shell.say(self._notice)
 
     def clear(self) -> bool:
         """Clear the selection. Return False if no block was selected."""
-        had_some = bool(self._blocks)
+        was_selected = bool(self._blocks)
         self._blocks.clear()
-        if had_some:
+        if was_selected:
             self._on_change()
-        return had_some
+        return was_selected
 
     def why_not_toggle(self) -> str | None:
         """Return the reason why the block under the cursor cannot be selected. None if it can be selected."""
@@ -307,10 +307,10 @@ class SelectedBlocks:
                 return True
 
             count = plural(len(blocks), "pending comment")
-            linked = " They will be resolved together." if len(blocks) > 1 else ""
+            linked_note = " They will be resolved together." if len(blocks) > 1 else ""
             change = LocalChange(f"add {count}", apply, undo, f"Removed {count}. Press A to continue the remark.")
             pronoun = "them" if len(blocks) > 1 else "it"
-            app.writes.change(change, message=f"Added {count}.{linked} Submit your review to send {pronoun}.")
+            app.writes.change(change, message=f"Added {count}.{linked_note} Submit your review to send {pronoun}.")
 
         excerpt = "\n".join(" ".join(each.text.split()) for each in blocks)
         title = f"Remark on {plural(len(blocks), 'block')}"

@@ -45,10 +45,10 @@ _SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    why = why_not_in_discussion(app, at, action, thread, message)
-    if why is not None:
-        app.explain(why)
-    return why is None
+    reason = why_not_in_discussion(app, at, action, thread, message)
+    if reason is not None:
+        app.explain(reason)
+    return reason is None
 
 
 def start_thread(
@@ -271,13 +271,13 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
         app.writes.queue(NewWrite(op, f"delete the {kind}", context=thread_label(comment)), message=f"Deleting {kind}…")
 
     quote = f"“{quote_excerpt(one_line_text(message.body.text))}”"
-    seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
-    undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
+    seconds_text = plural(max(1, round(app.settings.undo_seconds)), "second")
+    undo_note = f"You will have {seconds_text} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = _confirm_dialog(
         f"Delete {object_name}?",
         verb="Delete",
         intro=quote,
-        after=f"{object_name[:1].upper()}{object_name[1:]} will be deleted for everyone. {undo}",
+        after=f"{object_name[:1].upper()}{object_name[1:]} will be deleted for everyone. {undo_note}",
     )
     app.ask(dialog, on_decided)
 
@@ -327,8 +327,8 @@ def _compose(
 def thread_label(comment: Comment) -> str:
     """Return a short name of a thread, such as `“Is this still true?” on Install`."""
     quote, page = short_quote(comment.body.text), comment.target.page
-    title = (page.title or page.path) if page is not None else ""
-    return f"{quote} on {title}" if title else quote
+    page_name = (page.title or page.path) if page is not None else ""
+    return f"{quote} on {page_name}" if page_name else quote
 
 
 def short_quote(text: str) -> str:
@@ -364,8 +364,8 @@ def describe_pending(
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
     for entry in pending[:MAX_LISTED_PENDING]:
-        about = f" ({note(entry)})" if note(entry) else ""
-        lines.append(f"• {location_label(entry, titles)}: {shorten(one_line_text(entry.traits.text), 60)}{about}")
+        note_text = f" ({note(entry)})" if note(entry) else ""
+        lines.append(f"• {location_label(entry, titles)}: {shorten(one_line_text(entry.traits.text), 60)}{note_text}")
     if len(pending) > MAX_LISTED_PENDING:
         lines.append(f"and {len(pending) - MAX_LISTED_PENDING} more. Press H to show all.")
     return lines
@@ -435,8 +435,8 @@ def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
         except NotSaved as error:
             return SendResult("refused", str(error))
 
-    number = len(app.session.outbox.pending_comments(at))
-    pending_label = plural(number, "pending comment")
+    comment_count = len(app.session.outbox.pending_comments(at))
+    pending_label = plural(comment_count, "pending comment")
     app.writes.submit_review(
         f"send the {pending_label} on {name}", submit(), message=f"Sending {pending_label} on {name} without a review…"
     )

@@ -63,8 +63,8 @@ def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
     async def restore() -> None:
         await outbox.restore_discarded(discarded)
 
-    draft_count, pending_count = plural(len(draft_keys), "draft"), plural(len(pending_ids), "pending comment")
-    object_name = " and ".join([draft_count] * bool(draft_keys) + [pending_count] * bool(pending_ids))
+    drafts_text, pending_text = plural(len(draft_keys), "draft"), plural(len(pending_ids), "pending comment")
+    object_name = " and ".join([drafts_text] * bool(draft_keys) + [pending_text] * bool(pending_ids))
     if len(drafts) == 1:
         object_name = "draft" if draft_keys else "pending comment"
     restored_message = f"Restored your {object_name}."

@@ -128,11 +128,11 @@ def discussion_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowH
     for thread in threads:
         times_by_key.setdefault(thread.discussion_key, []).append(thread.comment.posted_at)
 
-    def summary(times: list[datetime | None]) -> str:
+    def summary_of(times: list[datetime | None]) -> str:
         age = long_age(min(filter(None, times), default=None))
         return plural(len(times), "thread") + (f" · oldest {age}" if age else "")
 
-    return {key: RowHeading(key[0], summary(times), key) for key, times in times_by_key.items()}
+    return {key: RowHeading(key[0], summary_of(times), key) for key, times in times_by_key.items()}
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {

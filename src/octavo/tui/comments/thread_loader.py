@@ -111,9 +111,9 @@ class ThreadLoader:
             change_request_sources(snapshot.value.items, spaces) for snapshot in self._change_requests if snapshot.value
         ]
         self.source_count = sum(map(len, kinds))
-        previous = self.requested
-        self.requested = {each.key: each for kind in kinds for each in sources_to_load(kind, previous, self._limit)}
-        for key in previous.keys() - self.requested.keys():
+        earlier = self.requested
+        self.requested = {each.key: each for kind in kinds for each in sources_to_load(kind, earlier, self._limit)}
+        for key in earlier.keys() - self.requested.keys():
             self._view.follow(key, None)
         for key, source in self.requested.items():
             op = all_threads_of(source.at)
@@ -146,8 +146,8 @@ class ThreadLoader:
     def _is_worth_showing(self) -> bool:
         """True if the list should be rebuilt now. While loading, a long list waits for many new threads."""
         snapshots = self._thread_lists
-        count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
-        has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
+        thread_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
+        has_many_new = thread_count < LONG_LIST or abs(thread_count - self._shown_count) * 8 >= self._shown_count
         return (
             has_many_new
             or not any(snapshot.is_loading for snapshot in snapshots)

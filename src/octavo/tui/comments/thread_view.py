@@ -284,7 +284,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         age = self.shell.workspace.sending_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
         edit_label = " · edited" if message.edited_at else ""
-        head = [
+        head_pieces = [
             StyledText(" " * indent),
             sign,
             StyledText(message.posted_by.name, styles.strong),
@@ -293,18 +293,18 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if isinstance(message, Comment) and age != PENDING:
             status_label = message.status if not message.is_open else "review" if message.is_review else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
-            head.append(StyledText(f" · {status_label}{resolver}", state_style))
+            head_pieces.append(StyledText(f" · {status_label}{resolver}", state_style))
         if is_new:
-            head.append(StyledText(" · new", state_style))
-        lines = [Line(truncate(head, width))]
+            head_pieces.append(StyledText(" · new", state_style))
+        lines = [Line(truncate(head_pieces, width))]
         text_width = max(16, width - indent - 2)
-        body: list[Line] | None = None
+        body_lines: list[Line] | None = None
         if self.comment is not None and self.at is not None:
-            body = self._suggestions.lines(self.at, self.comment, message, text_width, styles)
-        if body is None:
+            body_lines = self._suggestions.lines(self.at, self.comment, message, text_width, styles)
+        if body_lines is None:
             text = keep_quoted_lines(message.body.text or "(no text)")
-            body = lay_out(parse(text).blocks, text_width, styles, source=text)
-        lines += [Line([StyledText(" " * (indent + 2)), *line.pieces]) for line in body]
+            body_lines = lay_out(parse(text).blocks, text_width, styles, source=text)
+        lines += [Line([StyledText(" " * (indent + 2)), *line.pieces]) for line in body_lines]
         if message.reactions:
             reactions = "  ".join(f"{to_emoji(reaction.emoji)} {reaction.count}" for reaction in message.reactions)
             lines.append(Line([StyledText(" " * (indent + 2)), StyledText(reactions, styles.muted)]))
@@ -333,11 +333,11 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             heading, style = (
                 (f"{heading}, not saved yet", styles.error) if draft.is_late else (f"{heading}, not sent", styles.note)
             )
-            head = [StyledText(f"{styles.glyphs.pen} ", style), StyledText(heading, style)]
+            head_pieces = [StyledText(f"{styles.glyphs.pen} ", style), StyledText(heading, style)]
             # Accents may have no width, so take more characters than the lines have cells.
             shown_text = text[: 4 * _MAX_DRAFT_LINES * text_width]
             wrapped = wrap([StyledText(shown_text, styles.muted)], text_width)
-            lines.append(Line([StyledText(" "), *head]))
+            lines.append(Line([StyledText(" "), *head_pieces]))
             lines += [Line([StyledText("   "), *line]) for line in wrapped[:_MAX_DRAFT_LINES]]
             if len(wrapped) > _MAX_DRAFT_LINES or shown_text != text:
                 lines[-1] = Line([*lines[-1].pieces, StyledText("…", styles.muted)])
@@ -381,8 +381,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if layout is None:
             last_layout = self._messages[-1] if self._messages else None
             foot_index = line_number - (last_layout.first_line + len(last_layout.lines) + 1) if last_layout else -1
-            foot = self._foot_lines()
-            pieces = foot[foot_index].pieces if 0 <= foot_index < len(foot) else []
+            foot_lines = self._foot_lines()
+            pieces = foot_lines[foot_index].pieces if 0 <= foot_index < len(foot_lines) else []
             return self._strip(pieces, width, is_selected=False)
         is_selected = self._messages.index(layout) == self._cursor and len(self._messages) > 1
         return self._strip(layout.lines[line_number - layout.first_line].pieces, width, is_selected=is_selected)

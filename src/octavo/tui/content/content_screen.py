@@ -96,12 +96,12 @@ class SpaceList:
             return None
         item_id = str(node.key) if node is not None else ""
         collection = next((each for each in self._collections if each.id == item_id), None)
-        selected = collection if node is not None and node.kind == "group" else workspace.space(item_id)
+        selected_item = collection if node is not None and node.kind == "group" else workspace.space(item_id)
         return SpaceTarget(
             organization,
             workspace.spaces.value.items,
             self._collections,
-            selected,
+            selected_item,
             self._select_when_listed,
             self._close_when_unlisted,
         )
@@ -156,8 +156,8 @@ class SpaceList:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
             open_space.show_status()
         elif self.requested_route is None and self._opens_last_space:
-            last = open_space.shell.session.state.get_value("space")
-            last_space = workspace.space(str(last)) if last else None
+            last_space_id = open_space.shell.session.state.get_value("space")
+            last_space = workspace.space(str(last_space_id)) if last_space_id else None
             if last_space or snapshot.value.items:
                 open_space.show_space((last_space or snapshot.value.items[0]).id)
         self.open_requested_route()

@@ -180,8 +180,8 @@ def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
 
 def _copy_row(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None:
-        text, kind_label = (row.path, "path") if row.path else (str(row.label), "title")
-        copy_text(app, text, f"Copied the {kind_label} of {row.label}.")
+        copied_text, kind_label = (row.path, "path") if row.path else (str(row.label), "title")
+        copy_text(app, copied_text, f"Copied the {kind_label} of {row.label}.")
 
 
 def _copy_row_link(app: Shell, target: CursorTarget) -> None:

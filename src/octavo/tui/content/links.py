@@ -183,10 +183,10 @@ class LinksScreen(ListView[LinkLocation]):
         for section in ("broken", "in-app", "internal", "external"):
             self._locations_by_section[section] = []
         for link in snapshot.value.items if snapshot.value else ():
-            target = link.target_reference or Location()
-            section = _section_of(link, target)
-            title, url = _target_title(target, self.space.id), target.url or ""
-            kind = _KINDS.get(target.kind, target.kind)
+            target_location = link.target_reference or Location()
+            section = _section_of(link, target_location)
+            title, url = _target_title(target_location, self.space.id), target_location.url or ""
+            kind = _KINDS.get(target_location.kind, target_location.kind)
             is_embedded = link.relation == "dependsOn"
             self._locations_by_section[section] += [
                 LinkLocation(each, section, title, kind, url, is_embedded) for each in link.location_references
@@ -486,8 +486,8 @@ class FilesScreen(ListView[File]):
 
     def _draw_use(self, location: Location) -> Row:
         page = location.page.id if location.page else ""
-        same_page = [location_key(each) for each in self.uses.items if each.page is not None and each.page.id == page]
-        index_label = f"{same_page.index(location_key(location)) + 1} of {len(same_page)}" if len(same_page) > 1 else ""
+        keys = [location_key(each) for each in self.uses.items if each.page is not None and each.page.id == page]
+        index_label = f"{keys.index(location_key(location)) + 1} of {len(keys)}" if len(keys) > 1 else ""
         return Row(
             text=page_title(location),
             right=Content.styled(index_label, "$octavo-muted"),
@@ -527,10 +527,10 @@ class FilesScreen(ListView[File]):
     def _show_uses(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         if snapshot.value is not None:
             locations = {location_key(each): each for each in snapshot.value.items}
-            pages = {each.page.id for each in locations.values() if each.page}
+            ids = {each.page.id for each in locations.values() if each.page}
             self.uses.show(list(locations.values()))
             self.uses.state.show_unreadable(snapshot.value.unreadable)
-            title = f"used {plural(len(locations), 'time')} on {plural(len(pages), 'page')}" if pages else "used on"
+            title = f"used {plural(len(locations), 'time')} on {plural(len(ids), 'page')}" if ids else "used on"
             self.query_one("#uses-title", Static).update(title.upper())
         if snapshot.error is not None:
             self.uses.state.fail("Could not load the pages that use this file", str(snapshot.error))

@@ -37,9 +37,9 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
 
     def start() -> None:
         offline.add(space)
-        pages = f"{plural(size.page_count, 'page')} (about {format_size(size.byte_count)})"
+        pages_text = f"{plural(size.page_count, 'page')} (about {format_size(size.byte_count)})"
         app.say(
-            f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
+            f"Downloading {title}: {pages_text}, plus comment threads and open change requests. Press ! to see the progress."
         )
 
     if not size.is_large:

@@ -102,12 +102,12 @@ class SpaceThreads:
         drafts = self.drafts_by_page().get(page_id, ())
         drafts_by_block = by_block(drafts)
         if any(each.thread_id for each in drafts):
-            threads = {
+            key_by_thread = {
                 thread.id: key for key, threads_of_block in threads_by_block.items() for thread in threads_of_block
             }
             for each in drafts:
-                if each.thread_id in threads:
-                    drafts_by_block.setdefault(threads[each.thread_id], []).append(each)
+                if each.thread_id in key_by_thread:
+                    drafts_by_block.setdefault(key_by_thread[each.thread_id], []).append(each)
         return drafts_by_block
 
     @property
@@ -226,17 +226,17 @@ class OpenSpace(SpacePanes):
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.focused_tree == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces_tree if in_spaces else self.nav.pages_tree
-            current_id, path = str(row.key), [str(each.label) for each in tree.outline.path(row.key)]
+            current_id, path_titles = str(row.key), [str(each.label) for each in tree.outline.path(row.key)]
         else:
             trail = self.pages.path_to(current_id) if self.pages is not None else ()
-            path = [page.title or "Untitled" for page in trail]
-        if self.space is not None and not (in_spaces and path):
-            path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
+            path_titles = [page.title or "Untitled" for page in trail]
+        if self.space is not None and not (in_spaces and path_titles):
+            path_titles.insert(0, self.space.title or "Untitled")
+        draft_note = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
         is_open = self.page is not None and current_id == self.page.id
         page_error = self._screen.subscriptions.snapshot("page").error
-        notes = (unsent, str(page_error or self.page_view.status_text) if is_open else "")
-        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, notes)))
+        notes = (draft_note, str(page_error or self.page_view.status_text) if is_open else "")
+        self._screen.show_location(" › ".join(path_titles) or "Content", " · ".join(filter(None, notes)))
 
     def show_space(
         self,
@@ -330,8 +330,8 @@ class OpenSpace(SpacePanes):
         if self.pages is not None:
             self._drawn_index = self.shell.workspace.unsent.index
             editor_drafts = {page: [UnsentText("page", None)] for page in self.target.pages_with_editor_draft}
-            unsent = {**editor_drafts, **self.threads.drafts_by_page()}
-            self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), unsent))
+            drafts_by_page = {**editor_drafts, **self.threads.drafts_by_page()}
+            self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), drafts_by_page))
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if (error := self._screen.subscriptions.snapshot("tree").error) is not None:
                 self.pages_tree.state.fail("Could not refresh the pages", str(error))

@@ -151,17 +151,17 @@ class PageRevisionFinder:
 
 
 def _describe_changes(changes: list[Change]) -> str:
-    parts: list[str] = []
+    phrases: list[str] = []
     for change in changes:
         kind = change.type.rpartition("_")[2]
         attributes = change.attributes if isinstance(change.attributes, dict) else {}
-        names = (
+        attribute_names = (
             [_PAGE_ATTRIBUTES.get(name, f"{name} changed") for name in attributes]
             if kind == "edited"
             else [f"page {kind}"]
         )
-        parts += names or ["edited"]
-    return ", ".join(dict.fromkeys(parts))
+        phrases += attribute_names or ["edited"]
+    return ", ".join(dict.fromkeys(phrases))
 
 
 ComparedWith = Literal["", "now", "before"]
@@ -294,14 +294,14 @@ class PageHistoryScreen(ListView[PageVersion]):
             checked_label = (
                 f"changed in {len(finder.page_versions)} of {plural(finder.checked_count, 'checked revision')}"
             )
-        more = "" if self._is_loading or finder.is_at_end else "press m to load older revisions"
-        checked = "" if finder.is_at_end else f" in the last {plural(finder.checked_count, 'revision')}"
-        self.rows.state.empty = f"No changes to this page{checked}."
+        more_note = "" if self._is_loading or finder.is_at_end else "press m to load older revisions"
+        checked_note = "" if finder.is_at_end else f" in the last {plural(finder.checked_count, 'revision')}"
+        self.rows.state.empty = f"No changes to this page{checked_note}."
         self.rows.state.hint = "" if finder.is_at_end else "Press m to load older revisions."
         notes = (
             self.view.status_text if self.view.has_focus else "",
             checked_label,
-            "loading…" if self._is_loading else more,
+            "loading…" if self._is_loading else more_note,
         )
         self.show_location(
             f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in notes if each)
@@ -350,11 +350,11 @@ class PageHistoryScreen(ListView[PageVersion]):
 
     async def _compare(self, version: PageVersion, compared_with: ComparedWith) -> None:
         view = self.query_one("#diff", DiffView)
-        sides: tuple[ContentRef | None, ContentRef] = (
+        refs: tuple[ContentRef | None, ContentRef] = (
             (version.at, self.space.ref) if compared_with == "now" else (version.before, version.at)
         )
         try:
-            pages = await asyncio.gather(*(self._source_page(at) for at in sides))
+            pages = await asyncio.gather(*(self._source_page(at) for at in refs))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))

@@ -174,8 +174,8 @@ class SearchScreen(Dialog[None]):
     @property
     def _keys_label(self) -> str:
         last_space = self.last_space
-        other_scope = self._scope_title(last_space if self._only_space is None else None)
-        return " · ".join(["enter open", *([] if last_space is None else [f"tab {other_scope}"]), "esc close"])
+        other_scope_title = self._scope_title(last_space if self._only_space is None else None)
+        return " · ".join(["enter open", *([] if last_space is None else [f"tab {other_scope_title}"]), "esc close"])
 
     def _scope_title(self, space: SpaceRef | None) -> str:
         if space is None:
@@ -269,15 +269,15 @@ class SearchScreen(Dialog[None]):
 
     def _search_server(self) -> None:
         text = self._requested_text = self.search_text
-        link = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
-        self._follow("link", link)
-        pages: search.InSpace | search.InOrganization | None = None
-        if text and link is None and self._only_space is not None:
-            pages = search.InSpace(at=self._only_space, query=text, limit=30)
-        elif text and link is None and self._organization is not None:
+        link_lookup = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
+        self._follow("link", link_lookup)
+        page_search: search.InSpace | search.InOrganization | None = None
+        if text and link_lookup is None and self._only_space is not None:
+            page_search = search.InSpace(at=self._only_space, query=text, limit=30)
+        elif text and link_lookup is None and self._organization is not None:
             at = OrganizationRef(organization_id=self._organization.id)
-            pages = search.InOrganization(at=at, query=text, limit=30)
-        self._follow("pages", pages)
+            page_search = search.InOrganization(at=at, query=text, limit=30)
+        self._follow("pages", page_search)
         self._show_results()
 
     @property
@@ -329,11 +329,11 @@ class SearchScreen(Dialog[None]):
         if self._only_space is not None:
             requests = [request for request in requests if request.space == self._only_space.space_id]
             spaces = ()
-        threads = thread_results(hits, workspace.space_title)
-        changes = change_request_results(text, requests, hits)
+        thread_hits = thread_results(hits, workspace.space_title)
+        request_results = change_request_results(text, requests, hits)
         limited = (
-            ("thread", threads, MAX_THREADS),
-            ("change request", changes, MAX_CHANGE_REQUESTS),
+            ("thread", thread_hits, MAX_THREADS),
+            ("change request", request_results, MAX_CHANGE_REQUESTS),
             ("space", space_results(text, spaces), MAX_SPACES),
         )
         self._shown_counts = {
@@ -410,9 +410,9 @@ class SearchScreen(Dialog[None]):
         )
 
     def _show_scope(self, count_text: str = "") -> None:
-        location = self._scope_title(self._only_space)
+        scope_title = self._scope_title(self._only_space)
         self.query_one(DialogFrame).set_border_texts("Search everywhere", self._keys_label)
-        note = f"{count_text} in {location}" if count_text else location
+        note = f"{count_text} in {scope_title}" if count_text else scope_title
         self.query_one("#scope", Static).update(Content.styled(note, "$octavo-muted"))
 
     def change_scope(self) -> None:

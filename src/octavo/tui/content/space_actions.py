@@ -41,14 +41,14 @@ Action = Callable[[], object]
 
 def create(app: Shell, target: SpaceTarget) -> None:
     """Ask whether to create a space or a collection, and where. Then open the form for it."""
-    at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
+    organization_ref, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []
     for resource in (MANAGED_SPACES, COLLECTIONS):
         for parent in (*parents, None):
             location = "at the top level" if parent is None else f"in {title_of(parent)}"
             disabled_reason = target.why_not_add_to(parent) or ""
-            values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
+            values = {"at": organization_ref} if parent is None else {"at": organization_ref, "parent": parent.id}
             titled_resource = replace(resource, create_title=f"New {resource.singular} {location}")
             open_create_form = partial(resource_forms.open_create_form, app, titled_resource, values, target.on_created)
             choices.append(Choice(open_create_form, titled_resource.create_title, disabled_reason=disabled_reason))
@@ -189,10 +189,10 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
     )
 
 
-def _transfer_operation(item: SpaceOrCollection, destination: str) -> Operation[Any]:
+def _transfer_operation(item: SpaceOrCollection, organization_id: str) -> Operation[Any]:
     if isinstance(item, Space):
-        return spaces.Transfer(at=item.ref, organization=destination)
-    return collections.Transfer(at=CollectionRef(collection_id=item.id), organization=destination)
+        return spaces.Transfer(at=item.ref, organization=organization_id)
+    return collections.Transfer(at=CollectionRef(collection_id=item.id), organization=organization_id)
 
 
 def _why_no_import(space: Space) -> str:

@@ -26,7 +26,7 @@ from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
-from octavo.tui.resources.resource_commands import text_to_type
+from octavo.tui.resources.resource_commands import confirmation_text
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -51,9 +51,9 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
     """Ask for a collection and a position, then move the selected space or collection there."""
     if (item := target.selected) is None:
         return
-    parents = [("", "Top level, not in a collection", target.why_not_add_to(None))]
+    id_title_and_reason = [("", "Top level, not in a collection", target.why_not_add_to(None))]
     for each, depth in space_target.possible_parents(item, target.collections):
-        parents.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
+        id_title_and_reason.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
     current_id = item.parent or ""
     choices = [
         Choice(
@@ -62,11 +62,11 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
             right="current" if parent_id == current_id else "",
             disabled_reason=(reason or "") if parent_id != current_id else "",
         )
-        for parent_id, title, reason in parents
+        for parent_id, title, reason in id_title_and_reason
     ]
 
-    picker = Picker(f"Move {title_of(item)} to…", choices, initial=current_id)
-    app.ask(picker, lambda parent: _choose_position(app, target, item, parent or None))
+    parent_picker = Picker(f"Move {title_of(item)} to…", choices, initial=current_id)
+    app.ask(parent_picker, lambda parent: _choose_position(app, target, item, parent or None))
 
 
 def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent_id: str | None) -> None:
@@ -133,7 +133,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
     at = OrganizationRef(organization_id=target.organization.id)
     arguments, live, name = {"at": at}, app.session.live, title_of(item)
     undo = resource_forms.undo_of_deletion(live, resource, arguments, (item,))
-    typed = text_to_type("delete", resource, (item,))
+    typed = confirmation_text("delete", resource, (item,))
 
     def on_decided(response: Confirmed) -> None:
         app.writes.send(
@@ -144,9 +144,9 @@ def delete(app: Shell, target: SpaceTarget) -> None:
             on_success=lambda _: _after_deletion(app, target, item),
         )
 
-    days = plural(TRASH_RETENTION.days, "day")
+    days_text = plural(TRASH_RETENTION.days, "day")
     consequence = (
-        f"You can restore the {item.object} within {days}. To restore it right after you delete it, press u. "
+        f"You can restore the {item.object} within {days_text}. To restore it right after you delete it, press u. "
         "To restore it later, press a and choose Trash."
         if undo is not None
         else "You cannot undo this."
@@ -196,14 +196,14 @@ async def _page_row(live: Live, space: SpaceRef) -> InfoRow:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
         return InfoRow("bad", "", f"Could not count the pages in the space: {error}")
-    number = sum(1 for _ in tree.walk())
-    return InfoRow("care", "", f"{plural(number, 'page')} will be deleted with the space.")
+    page_count = sum(1 for _ in tree.walk())
+    return InfoRow("care", "", f"{plural(page_count, 'page')} will be deleted with the space.")
 
 
 async def _site_rows(live: Live, at: OrganizationRef, space: Space) -> list[InfoRow]:
     try:
-        listed = (await live.fetch(sites.List(at=at, limit=1000))).items
-        checked = listed[:MAX_CHECKED_SITES]
+        all_sites = (await live.fetch(sites.List(at=at, limit=1000))).items
+        checked = all_sites[:MAX_CHECKED_SITES]
         ops = [
             site_structure.ListSiteSpaces(at=SiteRef(organization_id=at.organization_id, site_id=each.id), limit=1000)
             for each in checked
@@ -220,10 +220,10 @@ async def _site_rows(live: Live, at: OrganizationRef, space: Space) -> list[Info
         for site, response in zip(checked, responses, strict=True)
         if any(each.space is not None and each.space.id == space.id for each in response.items)
     ]
-    if len(listed) > len(checked):
+    if len(all_sites) > len(checked):
         info_rows.append(
             InfoRow(
-                "note", "", f"{plural(len(listed) - len(checked), 'more site was', 'more sites were')} not checked."
+                "note", "", f"{plural(len(all_sites) - len(checked), 'more site was', 'more sites were')} not checked."
             )
         )
     return info_rows or [InfoRow("ok", "", "No site uses this space.")]
@@ -275,10 +275,10 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
             else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
         disabled_reason = disabled_reason or why_no_permission((space,), "admin", "restore this space", "space") or ""
-        days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
+        days_text = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
         deleted_label = f"deleted {short_texts.long_age(space.deleted_at)}"
         choices.append(
-            Choice(space.id, title_of(space), detail=deleted_label, right=days, disabled_reason=disabled_reason)
+            Choice(space.id, title_of(space), detail=deleted_label, right=days_text, disabled_reason=disabled_reason)
         )
     hint = "for spaces deleted outside Octavo or on another computer"
     choices.append(Choice("", "Restore by ID", detail=hint, disabled_reason=no_writes))

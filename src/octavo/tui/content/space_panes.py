@@ -110,12 +110,12 @@ class SidePanel(Vertical):
         is_other_page = page.id != self._page
         if is_other_page:
             self.outline.set_filter("")
-        shown = [heading for heading in document.headings if heading.level <= DEEPEST_OUTLINE_LEVEL]
+        outline_headings = [heading for heading in document.headings if heading.level <= DEEPEST_OUTLINE_LEVEL]
         self._visible_anchors, visible_anchor = {}, ""
         for heading in document.headings:
             visible_anchor = heading.anchor if heading.level <= DEEPEST_OUTLINE_LEVEL else visible_anchor
             self._visible_anchors[heading.anchor] = visible_anchor
-        self.outline.show(shown)
+        self.outline.show(outline_headings)
         if is_other_page:
             self._page = page.id
             self.outline.go_to_first()
@@ -133,8 +133,8 @@ class SidePanel(Vertical):
         """Select the outline row of this heading, or the nearest row above, unless the outline has the focus."""
         if self.outline.has_focus:
             return
-        if shown := self._visible_anchors.get(anchor):
-            self.outline.go_to(shown)
+        if row_anchor := self._visible_anchors.get(anchor):
+            self.outline.go_to(row_anchor)
         elif not anchor or anchor in self._visible_anchors:
             self.outline.go_to_first()
 
@@ -151,8 +151,8 @@ class SidePanel(Vertical):
         self._list_threads(threads)
         open_count = sum(thread.is_open_thread for thread in threads)
         resolved_count = len(threads) - open_count
-        count = f"{open_count} of {len(threads)} open" if resolved_count else f"{open_count} open"
-        note = (f"  {count}", "$octavo-note") if open_count else f"  {resolved_count} resolved" if threads else ""
+        count_text = f"{open_count} of {len(threads)} open" if resolved_count else f"{open_count} open"
+        note = (f"  {count_text}", "$octavo-note") if open_count else f"  {resolved_count} resolved" if threads else ""
         self.query_one("#threads-title", Static).update(Content.assemble("THREADS", note))
 
     def _list_threads(self, threads: Sequence[Comment]) -> None:
@@ -208,10 +208,10 @@ class PageAges:
         document = self._panes.page_view.document
         if not self.is_shown or document is None or not self._panes.shows_open_page:
             return
-        shown = (self._panes.key, document.source)
-        if shown == self._loaded:
+        key_and_source = (self._panes.key, document.source)
+        if key_and_source == self._loaded:
             return
-        self._loaded = shown
+        self._loaded = key_and_source
         self._panes.page_view.contents.ages.show()
         self._screen.run_worker(self._load(), exclusive=True, group="ages")
 

@@ -42,9 +42,9 @@ def siblings(item: T, items: Sequence[T]) -> list[T]:
 
 def position_of(item: T, items: Sequence[T]) -> SpacePosition:
     sibling_ids = [each.id for each in siblings(item, items)]
-    at = sibling_ids.index(item.id) if item.id in sibling_ids else 0
-    if at > 0:
-        return SpacePosition(item.parent, after=sibling_ids[at - 1])
+    index = sibling_ids.index(item.id) if item.id in sibling_ids else 0
+    if index > 0:
+        return SpacePosition(item.parent, after=sibling_ids[index - 1])
     return SpacePosition(item.parent, before=sibling_ids[1]) if len(sibling_ids) > 1 else SpacePosition(item.parent)
 
 
@@ -99,10 +99,10 @@ def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection])
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 
-    def add_children(parent: str | None, depth: int) -> None:
+    def add_children(collection_id: str | None, depth: int) -> None:
         for each in collections:
             parent_id = each.parent if each.parent in ids else None
-            if parent_id == parent and each.id != item.id:
+            if parent_id == collection_id and each.id != item.id:
                 parents.append((each, depth))
                 add_children(each.id, depth + 1)
 

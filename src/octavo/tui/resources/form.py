@@ -105,7 +105,7 @@ class FormDialog(Dialog[None]):
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
-            frame.set_border_texts(self.state.form.title, self._footer)
+            frame.set_border_texts(self.state.form.title, self._footer_text)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
@@ -146,7 +146,7 @@ class FormDialog(Dialog[None]):
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _handle_typing(self, message: Input.Changed | TextArea.Changed) -> None:
+    def _on_typed(self, message: Input.Changed | TextArea.Changed) -> None:
         row = next((ancestor for ancestor in message.control.ancestors if isinstance(ancestor, FieldRow)), None)
         if row is None or row.is_picked:
             return
@@ -185,11 +185,11 @@ class FormDialog(Dialog[None]):
         button = self.query_one("#yes", TextButton)
         button.is_dimmed = self.why_not_send() is not None
         self._show_hint()
-        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._footer)
+        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._footer_text)
         self.refresh_bindings()
 
     @property
-    def _footer(self) -> str:
+    def _footer_text(self) -> str:
         changed_count = sum(self.state.is_changed(name) for name in self._rows)
         parts = [f"{plural(changed_count, 'field')} changed"] if changed_count else []
         return " · ".join([*parts, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
@@ -219,7 +219,7 @@ class FormDialog(Dialog[None]):
         self.focus_next()
 
     @on(TextButton.Pressed)
-    async def _handle_button(self, message: TextButton.Pressed) -> None:
+    async def _on_button_pressed(self, message: TextButton.Pressed) -> None:
         button = message.button
         button_row = next((ancestor for ancestor in button.ancestors if isinstance(ancestor, FieldRow)), None)
         if button.id == "yes":
@@ -343,7 +343,7 @@ class FormDialog(Dialog[None]):
         focused, fields_container = self.focused, self.query_one(".form--body")
         fields_container.disabled = True  # Otherwise, text that is typed during sending would be lost.
         try:
-            outcome = await self.state.send(self._show_progress)
+            form_or_error = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
             if self in self.app.screen_stack:
                 self._show_message("Upload canceled. Nothing was sent. Your text is still here.")
@@ -354,16 +354,16 @@ class FormDialog(Dialog[None]):
             if self.focused is None:
                 self.set_focus(focused, from_app_focus=True)  # With this argument, Textual does not select the text.
         form = self.state.form
-        if isinstance(outcome, SubmittedForm):
+        if isinstance(form_or_error, SubmittedForm):
             self._draft_delay.mark_saved()
             self.dismiss(None)
-            form.on_sent(outcome)
+            form.on_sent(form_or_error)
         elif self not in self.app.screen_stack:
-            self._shell.say(f"{form.title}: {outcome} Your text is saved as a draft.", tone="failed")
+            self._shell.say(f"{form.title}: {form_or_error} Your text is saved as a draft.", tone="failed")
         else:
             for name, row in self._rows.items():
                 row.set_text(self.state.texts[name])
-            self._show_message("" if self.state.server_errors else outcome)
+            self._show_message("" if self.state.server_errors else form_or_error)
             self._focus_error(self._result)
 
     def _show_progress(self, message: str) -> None:

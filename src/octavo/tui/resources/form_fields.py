@@ -129,8 +129,8 @@ class _Annotation:
 
     @property
     def models(self) -> list[type[BaseModel]]:
-        kinds = (self.type, *self.other_types)
-        return [each for each in kinds if isinstance(each, type) and issubclass(each, BaseModel)]
+        types = (self.type, *self.other_types)
+        return [each for each in types if isinstance(each, type) and issubclass(each, BaseModel)]
 
 
 def fields_of(
@@ -144,11 +144,11 @@ def fields_of(
     query_names = set(spec.query) if spec is not None else set()
     nullable_names = set(spec.nullable) if spec is not None else set()
     hints = hints_of(operation)
-    result: list[FormField] = []
+    fields: list[FormField] = []
     for name, info in operation.model_fields.items():
         if name != "at" and name not in leave_out | query_names:
-            result += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable_names)
-    return tuple(replace(each, is_required=each.is_required or each.name in required_fields) for each in result)
+            fields += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable_names)
+    return tuple(replace(each, is_required=each.is_required or each.name in required_fields) for each in fields)
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
@@ -196,15 +196,15 @@ def _example_text(example: Any) -> str:
 
 
 def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
-    kinds = (annotation.type, *annotation.other_types)
-    if all(get_origin(kind) is Literal for kind in kinds):
-        options = tuple(option for kind in kinds for option in get_args(kind))
+    types = (annotation.type, *annotation.other_types)
+    if all(get_origin(kind) is Literal for kind in types):
+        options = tuple(option for kind in types for option in get_args(kind))
         if all(isinstance(each, str) for each in options):
             return replace(field, kind="choice", choices=options)
     if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
         return _list_field(field, annotation)
-    if annotation.other_types and not all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds):
-        return replace(field, is_masked=_contains_secret(kinds))
+    if annotation.other_types and not all(isinstance(kind, type) and issubclass(kind, str) for kind in types):
+        return replace(field, is_masked=_contains_secret(types))
     return _scalar_field(field, annotation)
 
 
@@ -345,27 +345,27 @@ def _constant_of(info: FieldInfo) -> Any:
 def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
     """Return the name of a field with a different constant in each model, such as `type`. Empty if there is none."""
     for name in models[0].model_fields:
-        options = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]
-        if None not in options and len(set(options)) == len(options):
+        constants = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]
+        if None not in constants and len(set(constants)) == len(constants):
             return name
     return ""
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
     """Split a type annotation into types and limits. `Annotated` and None are removed."""
-    result = list(limits)
+    all_limits = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
-        result += metadata
+        all_limits += metadata
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [_unwrap(argument, ()) for argument in get_args(annotation) if argument is not NoneType]
-        first_member = kinds[0]
-        members = [each for kind in kinds for each in (kind.type, *kind.other_types)]
-        result += first_member.limits
+        unwrapped = [_unwrap(argument, ()) for argument in get_args(annotation) if argument is not NoneType]
+        first_member = unwrapped[0]
+        types = [each for kind in unwrapped for each in (kind.type, *kind.other_types)]
+        all_limits += first_member.limits
         return _Annotation(
-            members[0], tuple(_flatten(result)), tuple(members[1:]), first_member.tag or _discriminator(result)
+            types[0], tuple(_flatten(all_limits)), tuple(types[1:]), first_member.tag or _discriminator(all_limits)
         )
-    return _Annotation(annotation, tuple(_flatten(result)), (), _discriminator(result))
+    return _Annotation(annotation, tuple(_flatten(all_limits)), (), _discriminator(all_limits))
 
 
 def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
@@ -441,8 +441,8 @@ def _is_id(annotation: _Annotation) -> bool:
     return annotation.type is str and _pattern(annotation.limits) == _ID_PATTERN
 
 
-def _contains_secret(kinds: Sequence[Any]) -> bool:
-    return any(isinstance(each, Secret) for each in annotation_parts(kinds))
+def _contains_secret(types: Sequence[Any]) -> bool:
+    return any(isinstance(each, Secret) for each in annotation_parts(types))
 
 
 def upload_kind_of(types: Sequence[Any], *, include_nested: bool = True) -> str:
@@ -473,11 +473,11 @@ def label_of(name: str, *, is_reference: bool = False) -> str:
 @cache
 def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
     """Return the docstring of each field of a model by field name. The docstrings are read from the source file."""
-    result: dict[str, str] = {}
+    hints: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
-            result |= _module_hints(each.__module__).get(each.__qualname__, {})
-    return result
+            hints |= _module_hints(each.__module__).get(each.__qualname__, {})
+    return hints
 
 
 @cache
@@ -487,18 +487,18 @@ def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
         return {}  # A module may have no source, such as `__main__` in an interactive session.
-    result: dict[str, Mapping[str, str]] = {}
+    hints_by_class: dict[str, Mapping[str, str]] = {}
 
     def collect(qualified_prefix: str, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             if isinstance(statement, ast.ClassDef):
-                result[qualified_prefix + statement.name] = _attribute_docs(statement.body)
+                hints_by_class[qualified_prefix + statement.name] = _attribute_docs(statement.body)
                 collect(f"{qualified_prefix}{statement.name}.", statement.body)
             elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                 collect(f"{qualified_prefix}{statement.name}.<locals>.", statement.body)
 
     collect("", ast.parse(source).body)
-    return result
+    return hints_by_class
 
 
 def _attribute_docs(statements: Sequence[ast.stmt]) -> dict[str, str]:

@@ -124,13 +124,13 @@ class FormUploads:
         """Upload the files whose paths are in `operation`. Return a copy of `operation` with URLs or storage keys
         instead of paths. Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
-        paths = list(dict.fromkeys(_files_in(operation)))
+        kinds_and_paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
             (kind, text): await asyncio.to_thread(check_file, _file_path(text), kind)
-            for kind, text in paths
+            for kind, text in kinds_and_paths
             if kind != "text"
         }
-        for kind, text in paths:
+        for kind, text in kinds_and_paths:
             if kind == "text":
                 replacements[kind, text] = await asyncio.to_thread(read_text, text)
             else:

@@ -307,7 +307,7 @@ def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Se
     stripped_text = text.strip()
     lines_above = text[: text.find(stripped_text)].count("\n")
     parsed = yaml_values.parse_yaml(stripped_text)
-    path: list[int | str] = []
+    path_parts: list[int | str] = []
     for number, path_part in enumerate(inner_path):
         child = None
         if parsed is not None and isinstance(path_part, int) and path_part < len(parsed.items):
@@ -316,10 +316,10 @@ def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Se
             child = parsed.fields.get(path_part)
         if child is not None:
             parsed = child
-            path.append(path_part)
+            path_parts.append(path_part)
         elif number == len(inner_path) - 1:
-            path.append(path_part)
-    return ("" if parsed is None else f"Line {parsed.line + lines_above}, column {parsed.column}: "), path
+            path_parts.append(path_part)
+    return ("" if parsed is None else f"Line {parsed.line + lines_above}, column {parsed.column}: "), path_parts
 
 
 def _dotted_path(parts: Sequence[int | str]) -> str:
@@ -371,14 +371,14 @@ def _is_type_name(path_part: int | str) -> bool:
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
     """Return the name of the field that an error message of the server mentions. `FORM` if it mentions no field."""
-    best_match: tuple[int, int, str] | None = None
+    best_rank: tuple[int, int, str] | None = None
     for field in fields:
-        names = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}
-        for name in names:
+        names_of_field = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}
+        for name in names_of_field:
             if match := re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, re.IGNORECASE):
                 rank = (match.start(), -len(name), field.name)
-                best_match = min(best_match, rank) if best_match is not None else rank
-    return best_match[2] if best_match is not None else FORM
+                best_rank = min(best_rank, rank) if best_rank is not None else rank
+    return best_rank[2] if best_rank is not None else FORM
 
 
 _YAML_WIDTH = 96
@@ -423,15 +423,15 @@ def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, te
     if len(first_field.json_path) == depth + 1:
         yield from _field_lines(first_field, depth, initial, texts)
         return
-    has_value = any(_is_written(field, initial, texts) for field in fields)
-    margin, prefix = "  " * depth, "" if has_value else "# "
+    is_written = any(_is_written(field, initial, texts) for field in fields)
+    margin, prefix = "  " * depth, "" if is_written else "# "
     if depth == 0 and first_field.group:
         yield f"# {first_field.group.partition(' · ')[0]}"
     yield f"{margin}{prefix}{first_field.json_path[depth]}:"
     for name in dict.fromkeys(field.json_path[depth + 1] for field in fields):
         inner_fields = [field for field in fields if field.json_path[depth + 1] == name]
         for line in _yaml_lines(inner_fields, depth + 1, initial, texts):
-            yield line if has_value or line.lstrip().startswith("#") else f"# {line}"
+            yield line if is_written or line.lstrip().startswith("#") else f"# {line}"
 
 
 def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:

@@ -87,12 +87,12 @@ async def report_processing(shell: Shell, arguments: Arguments, operation: Opera
 
 def _operation_count(text: openapi.VersionContent) -> str:
     files = text.filesystem if isinstance(text.filesystem, dict) else {}
-    count = 0
+    operation_count = 0
     for file in (files, *files.values()):
         paths = file.get("paths") if isinstance(file, dict) else None
         for path in paths.values() if isinstance(paths, dict) else ():
-            count += len(_METHODS & set(path)) if isinstance(path, dict) else 0
-    return plural(count, "operation")
+            operation_count += len(_METHODS & set(path)) if isinstance(path, dict) else 0
+    return plural(operation_count, "operation")
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
@@ -121,8 +121,8 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
 
 def _as_text(filesystem: Any) -> str:
     files = filesystem if isinstance(filesystem, dict) else {}
-    data = next(iter(files.values())) if len(files) == 1 else files
-    return json.dumps(data, ensure_ascii=False, indent=2).replace("```", "'''")
+    value = next(iter(files.values())) if len(files) == 1 else files
+    return json.dumps(value, ensure_ascii=False, indent=2).replace("```", "'''")
 
 
 GUEST = "Guest"

@@ -54,13 +54,13 @@ class SiteSnapshot:
 
 async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
     """Load a site, its structure, share links and redirects. Raises ApiError if the first or second fails."""
-    site, structure, links, site_redirects = await asyncio.gather(
+    site, structure, link_list, site_redirects = await asyncio.gather(
         live.send(sites.Get(at=site_ref)),
         live.send(site_structure.Get(at=site_ref)),
         _load_or_none(live, share_links.List(at=site_ref, limit=PAGE_SIZE)),
         _load_or_none(live, redirects.List(at=site_ref, limit=PAGE_SIZE)),
     )
-    active_link_count = None if links is None else sum(1 for link in links if link.active)
+    active_link_count = None if link_list is None else sum(1 for link in link_list if link.active)
     return SiteSnapshot(site, structure, active_link_count, None if site_redirects is None else len(site_redirects))
 
 
@@ -144,8 +144,8 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
         info_rows.append(InfoRow("care", "not shown", f"{_titles(empty_sections)} (no spaces)"))
     count = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if count:
-        changes = plural(count, "unmerged change request")
-        info_rows.append(InfoRow("note", "not shown", f"changes in {changes} (visitors see only main)"))
+        requests_text = plural(count, "unmerged change request")
+        info_rows.append(InfoRow("note", "not shown", f"changes in {requests_text} (visitors see only main)"))
     if snapshot.redirects:
         info_rows.append(InfoRow("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""

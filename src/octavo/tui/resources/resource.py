@@ -375,8 +375,8 @@ def names_by_id(response: Any) -> dict[str, str]:
     while unread_values:
         value = unread_values.pop()
         if isinstance(value, Model):
-            if (value_id := getattr(value, "id", "")) and (name := _name_of(value)):
-                names.setdefault(value_id, name)
+            if (item_id := getattr(value, "id", "")) and (name := _name_of(value)):
+                names.setdefault(item_id, name)
             unread_values += [each for _, each in value]
         elif isinstance(value, tuple):
             unread_values += value
@@ -489,7 +489,7 @@ group_list = _list_in_site(site_structure.ListGroups)
 
 
 def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    def ask(texts: FieldTexts) -> Operation[Any] | None:
+    def list_pages(texts: FieldTexts) -> Operation[Any] | None:
         space_id = texts.get("destination.site_space_id")
         response = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(arguments), limit=PAGE_SIZE)).value
         site_space = next(
@@ -502,7 +502,7 @@ def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
         )
 
     return ReferenceList(
-        ask,
+        list_pages,
         lambda page: Choice(page.id, page.title or page.path or page.id, page.path or ""),
         items_in=lambda tree: [page for page in tree.walk() if page.type == "document"],
         blocked_message="First choose the space that contains the page.",
@@ -537,10 +537,10 @@ def loaded_items(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
 ) -> list[Any] | None:
     """Return the items from which the field `name` lets the user choose. None if they are not loaded."""
-    lists = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
-    op = lists.list_operation({})
+    reference_list = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
+    op = reference_list.list_operation({})
     response = None if op is None else shell.session.live.peek(op).value
-    return None if response is None else list(lists.items_in(response))
+    return None if response is None else list(reference_list.items_in(response))
 
 
 def reference_lists(

@@ -346,12 +346,12 @@ class BrowserScreen(ListView[Any]):
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
         """Load names with `ops`, in subscriptions `SLOTS 0`, `SLOTS 1` and so on. These replace earlier ones."""
-        for number, op in enumerate(ops):
-            self.follow(f"{slots} {number}", op, self.add_names)
-        number = len(ops)
-        while self.subscriptions.operation(f"{slots} {number}") is not None:
-            self.follow(f"{slots} {number}", None)
-            number += 1
+        for index, op in enumerate(ops):
+            self.follow(f"{slots} {index}", op, self.add_names)
+        index = len(ops)
+        while self.subscriptions.operation(f"{slots} {index}") is not None:
+            self.follow(f"{slots} {index}", None)
+            index += 1
 
     def _show_list(self, snapshot: Snapshot[Any]) -> None:
         level, op = self.level, self.subscriptions.operation("list")
@@ -425,25 +425,25 @@ class BrowserScreen(ListView[Any]):
             return
         resource = self.level.resource
         op = resource.list_operation(self.level.arguments)
-        count = (
+        count_text = (
             self.rows.counts.summary
             if self.rows.query_text or self.rows.counts.is_partial
             else self.counts.get((resource.plural, op), "")
         )
-        if count and resource.resolve_row is not None and count.isdigit():
+        if count_text and resource.resolve_row is not None and count_text.isdigit():
             # Add the noun, as in “5 parts”, because the heading “Structure” does not name the items.
-            count = plural(int(count), resource.singular)
+            count_text = plural(int(count_text), resource.singular)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
-        selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
+        selection_text = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
         location = " › ".join((*crumbs, resource.heading))
         age = f"updated {short_age(self.snapshot.fetched_at)} ago" if self.snapshot.fetched_at is not None else ""
         self.show_location(
-            " · ".join(filter(None, (location, count, selected_count))),
+            " · ".join(filter(None, (location, count_text, selection_text))),
             " · ".join(filter(None, (self.table.sort_label, age))),
         )
         # If there is only one table, the list of tables is hidden, and with it the title of the parent.
         prefix = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
-        name = Content.assemble(f"{prefix}{resource.heading} ", (count, "$octavo-muted"))
+        name = Content.assemble(f"{prefix}{resource.heading} ", (count_text, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
         self.refresh_bindings()
 
@@ -470,8 +470,8 @@ class BrowserScreen(ListView[Any]):
     def _render_table_row(self, resource: Resource[Any]) -> Row:
         op = resource.list_operation(self.level.arguments)
         reason = self._unavailable_reason(resource)
-        count = "–" if reason else self.counts.get((resource.plural, op), "")
-        return Row(text=resource.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(reason))
+        count_text = "–" if reason else self.counts.get((resource.plural, op), "")
+        return Row(text=resource.heading, right=Content.styled(count_text, "$octavo-muted"), dim=bool(reason))
 
     def select_new_item(self, key: str) -> None:
         """Select a new item as soon as it is in the list."""
@@ -563,9 +563,9 @@ def _load_more_names(view: BrowserScreen) -> None:
     view.follow_lookups("more names", resource.more_lookups(resource.items(view.snapshot.value), arguments, responses))
 
 
-def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
+def _lookup_responses(browser: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
     return {
-        lookup: view.live.peek(build_largest_list_operation(lookup, view.level.arguments)).value
+        lookup: browser.live.peek(build_largest_list_operation(lookup, browser.level.arguments)).value
         for lookup in resource.lookups
     }
 

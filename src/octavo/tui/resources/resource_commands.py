@@ -149,10 +149,10 @@ def _delete(app: Shell, selection: Selection) -> None:
     resource, items = selection.resource, selection.items
     verb, past_verb = resource.delete_verbs
     origin = f" from the {resource.container}" if resource.container else ""
-    title, button = f"{verb} {selection.title}{origin}", resource.delete_label
+    action_text, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
     can_undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items) is not None
-    confirmation = "" if can_undo else text_to_type(button.lower(), resource, items)
+    confirmation = "" if can_undo else confirmation_text(button.lower(), resource, items)
     info_rows = [
         InfoRow("care", "", text) for text in first_few(_delete_effects(resource, items), MAX_TITLES, "more effects")
     ]
@@ -168,7 +168,7 @@ def _delete(app: Shell, selection: Selection) -> None:
     def on_decided(answer: Confirmed) -> None:
         selection.clear()
         app.writes.send(
-            title,
+            action_text,
             resource_forms.delete_items(live, resource, selection.arguments, items),
             message=f"{past_verb[:1].upper()}{past_verb[1:]} {selection.title}{origin}.",
             make_undo=make_undo if can_undo else None,
@@ -176,7 +176,7 @@ def _delete(app: Shell, selection: Selection) -> None:
 
     app.ask(
         ConfirmDialog(
-            f"{title[:1].upper()}{title[1:]}?",
+            f"{action_text[:1].upper()}{action_text[1:]}?",
             verb=button,
             intro="You can undo this by pressing u." if can_undo else "",
             info_rows=info_rows,
@@ -187,7 +187,7 @@ def _delete(app: Shell, selection: Selection) -> None:
     )
 
 
-def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
+def confirmation_text(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
     """Return the text that the user must type to confirm. For one item, its title, or `verb` if the title is hard to
     type. For several items, `verb` and their number, such as `delete 3`."""
     if len(items) > 1:
@@ -414,16 +414,16 @@ def choose_columns(
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
     """Ask for a format and a path, and export `items` to a file."""
     resource = table.resource
-    title = plural(len(items), resource.singular, resource.plural)
+    items_text = plural(len(items), resource.singular, resource.plural)
 
     async def content(extension: str) -> AsyncIterator[bytes]:
         text = await asyncio.to_thread(FORMATS[extension][1], table.columns, items, name_of, resource.secret_fields)
         yield text.encode("utf-8", "replace")
 
-    details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
-    choices = [Choice(extension, name, detail=details[extension]) for extension, (name, _) in FORMATS.items()]
+    notes = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
+    choices = [Choice(extension, name, detail=notes[extension]) for extension, (name, _) in FORMATS.items()]
     name = slug(resource.plural)
     app.ask(
-        Picker(f"Export {title}", choices),
-        lambda extension: ask_for_path(app, Export(title, f"{name}.{extension}", partial(content, extension))),
+        Picker(f"Export {items_text}", choices),
+        lambda extension: ask_for_path(app, Export(items_text, f"{name}.{extension}", partial(content, extension))),
     )

@@ -158,16 +158,16 @@ def open_bulk_edit_form(
     assert resource.update is not None, "the resource must have an update operation"
     first_item, *other_items = items
     item_arguments = resource.arguments_for(arguments, first_item)
-    count = plural(len(items), resource.singular, resource.plural)
+    items_text = plural(len(items), resource.singular, resource.plural)
 
     def on_sent(form: SubmittedForm) -> None:
         operation = form.operation
         values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in item_arguments}
         clear_selection()
         app.writes.send(
-            f"change {count}",
+            f"change {items_text}",
             _send_bulk_edit(app.session.live, resource, arguments, first_item, operation, other_items, values),
-            message=f"Changed {count}.",
+            message=f"Changed {items_text}.",
             make_undo=lambda undo: undo,
         )
 
@@ -175,11 +175,11 @@ def open_bulk_edit_form(
         FormRequest(
             app,
             resource.update,
-            title=f"Edit {count}",
+            title=f"Edit {items_text}",
             arguments=item_arguments,
             draft_name=f"form {resource.name} several {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
-            verb=f"Change {count}",
+            verb=f"Change {items_text}",
             intro="Fields that you leave empty stay unchanged in all selected items.",
             on_sent=on_sent,
         )
@@ -301,11 +301,11 @@ def _permitted_parents(app: Shell, resource: Resource[Any], arguments: Arguments
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
-        def choice(item: Any) -> Choice[str]:
+        def disabled_choice(item: Any) -> Choice[str]:
             reason = why_no_permission((item,), permission, f"create {resource.plural} there", "space or collection")
             return replace(reference_list.choice_of(item), disabled_reason=reason or "")
 
-        return replace(reference_list, choice_of=choice)
+        return replace(reference_list, choice_of=disabled_choice)
 
     return {
         name: with_disabled_choices(lists[name], permission)
@@ -321,8 +321,8 @@ async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, 
     op = resource.list_operation(arguments)
     if not isinstance(op, Listing):
         return _item_with_key(resource, await live.send(op), key)
-    async for page in read_pages(live.send, op):
-        if (item := _item_with_key(resource, page, key)) is not None:
+    async for response in read_pages(live.send, op):
+        if (item := _item_with_key(resource, response, key)) is not None:
             return item
     return None
 

@@ -124,8 +124,8 @@ class LinkTestResult:
     def summary(self) -> str:
         """Text such as `12 redirects on this site, including 1 loop`."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
-        problems = " and ".join(plural(number, noun) for number, noun in counts if number)
-        return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
+        problems_text = " and ".join(plural(number, noun) for number, noun in counts if number)
+        return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems_text}' if problems_text else 'none broken'}"
 
 
 async def redirect_details(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> LabeledValues:
@@ -174,13 +174,13 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         ):
             break
         asked_paths.add(path)
-        if not await _resolve(live, at, path, targets):
+        if not await _resolve_on_server(live, at, path, targets):
             break
     has_redirect = len(chain.steps) > 1 or chain.end == "dead end"
     return LinkTestResult(chain, has_redirect, _describe_end(structure, chain, base_url), end_counts)
 
 
-async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
+async def _resolve_on_server(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
     """Ask the server where a path leads, and add the answer to `targets`. Return False if the server does not know."""
     try:
         op = redirects.Resolve(at=at, source=path)
@@ -268,11 +268,11 @@ def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
         case "loop":
             info_rows.append(InfoRow("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
-            problem = "The redirect leads to a page, section, or space that is no longer on the site."
-            info_rows.append(InfoRow("bad", "missing target", problem))
+            problem_text = "The redirect leads to a page, section, or space that is no longer on the site."
+            info_rows.append(InfoRow("bad", "missing target", problem_text))
         case "leads" if not result.has_redirect:
-            page = result.target or "the page at this path, if there is one"
-            info_rows.append(InfoRow("care", "no redirect", f"No redirect starts at this path. Visitors see {page}."))
+            target = result.target or "the page at this path, if there is one"
+            info_rows.append(InfoRow("care", "no redirect", f"No redirect starts at this path. Visitors see {target}."))
         case "leads":
             info_rows.append(
                 InfoRow("ok", "page", result.target or "outside this site, or an unknown part of the site")
@@ -307,8 +307,8 @@ async def _show_results(app: Shell, table: CurrentTable, query: str) -> None:
     count_prefix = "first " if results.next is not None else ""
     title = f"“{query}”: {count_prefix}{plural(len(choices), 'page')}"
     if app.screen is screen:
-        empty = "No pages contain these words. To search for other words, press esc, then t."
-        app.ask(Picker(title, choices, empty=empty), app.go)
+        empty_text = "No pages contain these words. To search for other words, press esc, then t."
+        app.ask(Picker(title, choices, empty=empty_text), app.go)
 
 
 TEST_COMMANDS: Commands[ConditionTest] = Commands(
@@ -372,7 +372,7 @@ class ConditionTest(Dialog[None]):
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _handle_typing(self) -> None:
+    def _on_typed(self) -> None:
         self._update_outcome()
         self._draft_delay.save_soon(self._save_claims)
 

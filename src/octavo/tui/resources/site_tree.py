@@ -90,11 +90,11 @@ def part_rows(structure: SiteStructure) -> tuple[SitePartRow, ...]:
         while ancestor_indexes and parts[ancestor_indexes[-1]][1] >= depth:
             end_indexes[ancestor_indexes.pop()] = index
         ancestor_indexes.append(index)
-    result: dict[str, SitePartRow] = {}
+    rows_by_id: dict[str, SitePartRow] = {}
     for index, (part, depth) in enumerate(parts):
         titles_inside = " ".join(titles[index + 1 : end_indexes[index]])
-        result.setdefault(part.id, SitePartRow.model_construct(part=part, depth=depth, titles_inside=titles_inside))
-    return tuple(result.values())
+        rows_by_id.setdefault(part.id, SitePartRow.model_construct(part=part, depth=depth, titles_inside=titles_inside))
+    return tuple(rows_by_id.values())
 
 
 def walk_parts(structure: SiteStructure) -> Iterator[tuple[SitePart, int]]:
@@ -119,10 +119,10 @@ def pointer_to(part: MovablePart) -> Pointer:
 def movable_children(structure: SiteStructure, parent_part_id: str | None) -> list[MovablePart]:
     """Return the known parts directly inside the part `parent_part_id`, or at the top level if it is None."""
     if parent_part_id is None:
-        result: Sequence[SitePart] = structure.structure
+        children: Sequence[SitePart] = structure.structure
     else:
-        result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent_part_id), ())
-    return [part for part in result if not isinstance(part, UnknownPart)]
+        children = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent_part_id), ())
+    return [part for part in children if not isinstance(part, UnknownPart)]
 
 
 def position_after_step(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
@@ -167,14 +167,14 @@ def possible_parents(structure: SiteStructure, part: MovablePart) -> list[Possib
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
     }
-    result = [
+    parents = [
         PossibleParent(each.id, title_of(each), depth, _other_children(structure, part, each.id))
         for each, depth in walk_parts(structure)
         if isinstance(each, parent_type) and each.id not in descendant_ids
     ]
     if not isinstance(part, SiteSpace) or parent_id(part) is None:
-        result.insert(0, PossibleParent(None, "Top level of the site", 0, _other_children(structure, part, None)))
-    return result
+        parents.insert(0, PossibleParent(None, "Top level of the site", 0, _other_children(structure, part, None)))
+    return parents
 
 
 def _other_children(structure: SiteStructure, part: MovablePart, parent: str | None) -> tuple[MovablePart, ...]:
@@ -189,21 +189,21 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
     """Return the structure after `sort` moves a part. Unchanged if this part or its new neighbor is missing."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
-    sibling = sort.position.before or sort.position.after
-    if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
+    neighbor = sort.position.before or sort.position.after
+    if part is None or neighbor is None or all(each.id != neighbor.id for each, _ in walk_parts(structure)):
         return structure
     offset = 0 if sort.position.before else 1
 
     def with_new_order(parts: Sequence[SitePart], parent: str | None) -> tuple[SitePart, ...]:
-        siblings = [
+        new_siblings = [
             _with_children(each, with_new_order(children_of(each), each.id)) for each in parts if each.id != part.id
         ]
-        index = next((index for index, each in enumerate(siblings) if each.id == sibling.id), None)
+        index = next((index for index, each in enumerate(new_siblings) if each.id == neighbor.id), None)
         if index is not None:
             is_space = isinstance(part, SiteSpace)
             moved_part = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
-            siblings.insert(index + offset, moved_part)
-        return tuple(siblings)
+            new_siblings.insert(index + offset, moved_part)
+        return tuple(new_siblings)
 
     return structure.model_copy(update={"structure": with_new_order(structure.structure, None)})
 
@@ -398,7 +398,7 @@ def choose_new_part(app: Shell, table: CurrentTable) -> None:
     section, group = _containers(structure, table.row.part if isinstance(table.row, SitePartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
 
-    def offer(kind: str, title: str, detail: str, **ids: str) -> None:
+    def add(kind: str, title: str, detail: str, **ids: str) -> None:
         resource = replace(table.resource.row_resources[kind], create_title=title)
         opener = partial(resource_forms.open_create_form, app, resource, {**table.arguments, **ids}, table.on_created)
         assert resource.create is not None, "every part must have a create operation"
@@ -413,14 +413,14 @@ def choose_new_part(app: Shell, table: CurrentTable) -> None:
 
     if section is not None:
         detail = "visitors can switch between the spaces in a section"
-        offer("space", f"Space in {title_of(section)}", detail, section_id=section.id)
+        add("space", f"Space in {title_of(section)}", detail, section_id=section.id)
     else:
-        offer("space", "Space", "a space in the organization")
-    offer("section", "Section", "a new section at the end of the site, with one space")
+        add("space", "Space", "a space in the organization")
+    add("section", "Section", "a new section at the end of the site, with one space")
     if group is not None:
-        offer("group", f"Section group in {title_of(group)}", "a group of sections under one title", parent=group.id)
+        add("group", f"Section group in {title_of(group)}", "a group of sections under one title", parent=group.id)
     else:
-        offer("group", "Section group", "a group of sections under one title")
+        add("group", "Section group", "a group of sections under one title")
 
     app.ask(Picker("Add to the site", choices), lambda opener: opener())
 

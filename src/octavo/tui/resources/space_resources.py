@@ -136,21 +136,21 @@ def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
             previous_roles = {resource.key(item): item.permission for item in members.items}
         changes.append((kind, change_operation, remove_operation, previous_roles))
 
-    def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
+    def ops(operation: permissions.Grant) -> list[Operation[Any]] | None:
         undo_operations: list[Operation[Any]] = []
         for kind, change_operation, remove_operation, previous_roles in changes:
-            for each in getattr(grant, f"{kind}s") or ():
+            for each in getattr(operation, f"{kind}s") or ():
                 if previous_roles is None:
                     return None
                 role, ids = previous_roles.get(each), {f"{kind}_id": each}
-                undo = (
+                undo_operation = (
                     _grant_again(change_operation, arguments, role, **ids)
                     if role is not None
                     else build_operation(remove_operation, {**arguments, **ids})
                 )
-                if undo is None:
+                if undo_operation is None:
                     return None
-                undo_operations.append(undo)
+                undo_operations.append(undo_operation)
         return undo_operations
 
     return ops

@@ -47,9 +47,9 @@ class TableState:
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
         saved_titles = state.get_value(self._state_key("columns"))
-        titles = {each.title for each in resource.columns}
+        all_titles = {each.title for each in resource.columns}
         # Saved titles may be unknown, because another version of Octavo saved them.
-        is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
+        is_valid = isinstance(saved_titles, list) and all_titles.issuperset(saved_titles)
         saved_columns = [each for each in resource.columns if is_valid and each.title in saved_titles]
         self.columns = tuple(saved_columns or (each for each in resource.columns if each.is_shown))
         """Columns that are visible."""
@@ -97,13 +97,13 @@ class TableState:
             return items
         if len(items) != len(self._sorted_items) or not all(map(is_, items, self._sorted_items)):
             self._sorted_items, self._sort_keys = items, {}
-        if (keys := self._sort_keys.get(column)) is None:
-            keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
+        if (sort_keys := self._sort_keys.get(column)) is None:
+            sort_keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
         # Sort indexes, not pairs: many new pairs would start the garbage collector during the sort.
-        indexes = [index for index, key in enumerate(keys) if key is not None]
-        indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
+        indexes = [index for index, key in enumerate(sort_keys) if key is not None]
+        indexes.sort(key=cast(Callable[[int], Any], sort_keys.__getitem__), reverse=self.is_descending)
         return [items[index] for index in indexes] + [
-            item for item, key in zip(items, keys, strict=True) if key is None
+            item for item, key in zip(items, sort_keys, strict=True) if key is None
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
