@@ -111,8 +111,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
-    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of its reusable content. An
-    anchor that repeats there gets a number. False if the page may have other anchors."""
+    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of its reusable content. The
+    second of two equal anchors counts with its number. False if the page may have other anchors."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     contents, assigner = list(contents), AnchorAssigner()

@@ -38,6 +38,17 @@ def _rewrite_draft(draft: DraftBlock) -> list[DraftBlock]:
     return rewriter(rewritten) if rewriter else [rewritten]
 
 
+def _draft_at(
+    source: DraftBlock,
+    kind: str,
+    attrs: dict[str, Any] | None = None,
+    children: list[DraftBlock] | None = None,
+    runs: tuple[Run, ...] = (),
+) -> DraftBlock:
+    """Return a new draft that has the lines of `source`."""
+    return DraftBlock(kind, attrs or {}, children or [], runs, "", source.first_line, source.end_line)
+
+
 def _rewrite_paragraph(draft: DraftBlock) -> list[DraftBlock]:
     runs = draft.runs
     images = [run for run in runs if run.kind == "image"]
@@ -51,30 +62,18 @@ def _rewrite_figure(draft: DraftBlock) -> list[DraftBlock]:
     images = [run for run in draft.runs if run.kind == "image"]
     other_runs = trim_runs([run for run in draft.runs if run.kind != "image"])
     caption = draft.children[0].runs if draft.children else ()
-    texts = (
-        [DraftBlock("paragraph", runs=other_runs, first_line=draft.first_line, end_line=draft.end_line)]
-        if other_runs
-        else []
-    )
+    texts = [_draft_at(draft, "paragraph", runs=other_runs)] if other_runs else []
     if not images:
-        caption_paragraph = DraftBlock("paragraph", runs=caption, first_line=draft.first_line, end_line=draft.end_line)
-        return [*texts, caption_paragraph] if caption else texts
+        return [*texts, _draft_at(draft, "paragraph", runs=caption)] if caption else texts
     figure = _figure_draft(draft, images)
     figure.children[-1].runs = caption
     return [figure, *texts]
 
 
 def _figure_draft(draft: DraftBlock, images: list[Run]) -> DraftBlock:
-    attrs: dict[str, Any] = {
-        name: draft.attrs[name] for name in ("align", "frame", "full_width") if name in draft.attrs
-    }
-    return DraftBlock(
-        "figure",
-        attrs,
-        [_image_draft(run, draft) for run in images],
-        first_line=draft.first_line,
-        end_line=draft.end_line,
-    )
+    names: tuple[str, ...] = ("align", "frame", "full_width")
+    attrs = {name: draft.attrs[name] for name in names if name in draft.attrs}
+    return _draft_at(draft, "figure", attrs, [_image_draft(run, draft) for run in images])
 
 
 def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
@@ -83,7 +82,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
         attrs["alt"] = run.text
     if run.link:
         attrs["link"] = run.link
-    return DraftBlock("image", attrs, first_line=draft.first_line, end_line=draft.end_line)
+    return _draft_at(draft, "image", attrs)
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
@@ -111,9 +110,7 @@ def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
 def _rewrite_group(draft: DraftBlock) -> list[DraftBlock]:
     children = draft.children
     if len(children) > 1 and all(child.kind == "figure" for child in children):
-        gallery = DraftBlock("figure", first_line=draft.first_line, end_line=draft.end_line)
-        gallery.children = [image for child in children for image in child.children]
-        children = [gallery]
+        children = [_draft_at(draft, "figure", children=[image for child in children for image in child.children])]
     for child in children:
         if child.kind in ("figure", "paragraph", "heading"):
             inherited = ("align", "frame", "full_width") if child.kind == "figure" else ("align", "dir")
@@ -149,8 +146,7 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
     """Return a `title` draft with the text of the summary, and the other children of the summary."""
     other_children = _take_paragraphs(draft, "heading")
-    title = DraftBlock("title", runs=draft.runs, first_line=draft.first_line, end_line=draft.end_line)
-    return [title, *other_children] if draft.runs else other_children
+    return [_draft_at(draft, "title", runs=draft.runs), *other_children] if draft.runs else other_children
 
 
 def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
@@ -176,18 +172,14 @@ def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
             elements[-1].children.append(child)
         else:
             attrs: dict[str, Any] = {"title": "", "slug": ""} if member_kind == "tab" else {}
-            elements.append(
-                DraftBlock(member_kind, attrs, [child], first_line=child.first_line, end_line=child.end_line)
-            )
+            elements.append(_draft_at(child, member_kind, attrs, [child]))
     draft.children = elements
     return [draft]
 
 
 def _rewrite_list(draft: DraftBlock) -> list[DraftBlock]:
     draft.children = [
-        child
-        if child.kind in ("item", "task")
-        else DraftBlock("item", {}, [child], first_line=child.first_line, end_line=child.end_line)
+        child if child.kind in ("item", "task") else _draft_at(child, "item", children=[child])
         for child in draft.children
     ]
     return [draft] if draft.children else []
@@ -281,7 +273,7 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the first line of a draft and the line after its last. Reuse the tuple of a child to save memory."""
+    """Return the first line of a draft and the line after its last line. Reuse the tuple of a child to save memory."""
     if not blocks:
         return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -296,8 +288,8 @@ def _single_line(value: Any) -> Any:
     return tuple(map(_single_line, value)) if type(value) is tuple else value
 
 
-def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash for the key of a block: of its text, or else of its kind, title and `first_child` (a hash)."""
+def _digest(draft: DraftBlock, first_child_digest: str) -> str:
+    """Return a hash of the text or title of a block. Unless it is only text, its kind and first child count, too."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:
@@ -307,12 +299,12 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
         own_text = next((value for value in title_attributes if isinstance(value, str) and value), "")
     if not own_text and "columns" in attrs:
         own_text = " ".join(plain_text(column.title) for column in attrs["columns"])
-    is_text_only = own_text and not first_child and not own_text.isspace()
+    is_text_only = own_text and not first_child_digest and not own_text.isspace()
     digest = blake2b(digest_size=6)
     for piece in (
         _normalized_pieces(own_text)
         if is_text_only
-        else (f"{draft.kind}\0", *_normalized_pieces(own_text), f"\0{first_child}")
+        else (f"{draft.kind}\0", *_normalized_pieces(own_text), f"\0{first_child_digest}")
     ):
         digest.update(piece.encode("utf-8", "replace"))
     return digest.hexdigest()

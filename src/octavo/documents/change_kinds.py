@@ -229,7 +229,7 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change, without those of entries inside. Empty if unchanged, or from another diff."""
+        """Return the kinds of a change, without those of entries inside. Empty for unchanged or unknown entries."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property

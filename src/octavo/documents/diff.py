@@ -257,7 +257,7 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order, without containers of which only the content changed."""
+    """Yield each block with its change, in reading order. Leave out containers of which only the content changed."""
     yield from _changes(diff.entries)
 
 

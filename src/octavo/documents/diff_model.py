@@ -90,7 +90,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """The cell of a column in a changed row. `words` is None if its text is unchanged. A missing version is None."""
+    """A cell in a changed row. `words` is None if its text is unchanged, `old` or `new` if the cell is missing."""
 
     old: Block | None
     new: Block | None
@@ -195,7 +195,7 @@ class RestructuredBlocks:
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """The change, such as `list → hint`. Empty if `entries` have notes. Without blocks, it is about the next entry."""
+    """The change, such as `list → hint`. Empty if `entries` have notes. Without blocks, it describes the next entry."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes of the new blocks and of their content. For a replaced section, its removed and added blocks."""
 

@@ -273,7 +273,7 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return the drafts of removed and added headings with a unique text in each version. Empty without both kinds."""
+    """Return the drafts of removed and added headings whose text is unique in each version. Empty unless both exist."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     headings = [draft for draft in one_sided_drafts if _kind(draft) == "heading" and _size(draft) > 2]
     if len({draft.status for draft in headings}) < 2:

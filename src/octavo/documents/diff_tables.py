@@ -287,10 +287,10 @@ def _cell_text(cell: Node) -> str:
     return " ".join(plain_text(cell.block.runs).split())
 
 
-def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell that contains `text`, perhaps edited, else None. `cells`: see `_joined_cells`."""
+def _find_cell(text: str, joined_cells: Sequence[tuple[str, str]]) -> int | None:
+    """Return the index in `joined_cells` of the cell that contains `text`, perhaps edited. None if no cell does."""
     best_similarity, best_index = 0.0, None
-    for index, (cell, rest) in enumerate(cells):
+    for index, (cell, rest) in enumerate(joined_cells):
         if not cell:
             continue
         similarity = 1.0 if text in cell else text_similarity(f"{rest} {text}".strip(), cell, _MIN_CELL_SIMILARITY)

@@ -275,7 +275,7 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader of blocks with children. `texts` and `flags` are attributes with the names of their fields."""
+    """Return a reader of blocks with children. `texts` and `flags` are names of both attributes and JSON fields."""
     names, flag_names = ({name: name for name in each} for each in (texts, flags))
     return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 

@@ -108,7 +108,7 @@ def _text_block(block: Block) -> str:
     if level:
         anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
-        escaped_text = re.sub(r"#+$", r"\\\g<0>", text)  # Otherwise, the signs would close the heading and disappear.
+        escaped_text = re.sub(r"#+$", r"\\\g<0>", text)  # Unescaped signs at the end would disappear.
         return f"{'#' * level} {escaped_text}{anchor}"
     return _escape_line_starts(_inline(block.runs))
 

@@ -137,7 +137,7 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return the JSON node for a block with its children. If `is_void`, it gets `isVoid` if it has none."""
+        """Return the JSON node for a block with its children. If `is_void`, a node without children gets `isVoid`."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))

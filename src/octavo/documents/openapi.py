@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
+from octavo.documents.json_inline import as_object
 from octavo.documents.openapi_schemas import (
     MAX_ITEMS,
     ReferenceResolver,
@@ -19,7 +20,6 @@ from octavo.documents.openapi_schemas import (
     SchemaReader,
     as_line,
     as_list,
-    as_object,
     as_text,
     example,
     first_items,

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from octavo.api.safety import safe_line, safe_text
+from octavo.documents.json_inline import as_object
 
 MAX_SCHEMA_DEPTH = 7
 MAX_FIELDS = 400
@@ -291,10 +292,6 @@ def _shorten(value: Any, depth: int = 0) -> Any:
 def first_items(value: Any) -> dict[str, Any]:
     """Return the first `MAX_ITEMS` items of an object. Empty for other values."""
     return dict(islice(as_object(value).items(), MAX_ITEMS))
-
-
-def as_object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:

@@ -591,7 +591,7 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return the name, old and new value for a move: `place` with both parents, or `position` if they are the same."""
+    """Return the name, old and new value for a move: `place` with both parents, or `position` within one parent."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:

@@ -448,7 +448,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement changes more than words. `structure` is that before all replacements."""
+    """Yield the matches whose replacement changes more than words. `structure` is that of the unchanged `source`."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:

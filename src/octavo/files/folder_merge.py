@@ -171,7 +171,7 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the table of contents of the space. An entry keeps its last title if its page has the same title."""
+        """Return the table of contents of the space. An entry keeps its last title if the page was not renamed."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -270,7 +270,7 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
-        """Return the content of the local file, else None. If its path must change, record that."""
+        """Return the content of the local file, None if there is none. If its path must change, record that."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
@@ -350,7 +350,7 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     while True:
         incoming_reader = _IncomingReader(folder, layout, server_paths, before, proposed_ids)
         incoming = await incoming_reader.read(reader, report)
-        # The files may have changed during the requests, and so the layout.
+        # The user may have changed files during the requests, which can change the layout.
         local = LocalFiles.read(folder)
         earlier_paths = layout.paths
         layout, server_paths = _layout(folder, local, revision)

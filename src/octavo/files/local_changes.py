@@ -467,7 +467,7 @@ class _TextTraits:
 
     def is_similar(self, other: _TextTraits) -> bool:
         needed_count = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
-        # Few different shared words rule out most texts, ten times faster than exact counts.
+        # Most texts share too few different words. Counting these is ten times faster than the exact comparison.
         shared_count = len(self.words.keys() & other.words.keys())
         return (
             shared_count + min(self.repeats, other.repeats) >= needed_count

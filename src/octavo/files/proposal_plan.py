@@ -164,9 +164,9 @@ class ProposalPlanner:
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
         head_ids = {page.id for page in self.head.walk()}
         new_ids = dict.fromkeys(page_id for page_id in entries if page_id.startswith(NEW_PAGE_PREFIX))
-        order = _without_ids(
-            order, {page_id for page_id in entries if page_id not in head_ids and page_id not in new_ids}
-        )
+        unknown_ids = entries.keys() - head_ids - new_ids.keys()
+        kept_ids = {parent: [each for each in ids if each not in unknown_ids] for parent, ids in order.children.items()}
+        order = PageOrder(kept_ids)
         for page_id in new_ids:
             path = page_id.removeprefix(NEW_PAGE_PREFIX)
             text = self.local.text(path)
@@ -334,12 +334,6 @@ class ProposalPlanner:
         if titles[0] == titles[1] and all(entry_titles) and entry_titles[0] != entry_titles[1]:
             titles[1] = entry_titles[1]  # Only the table of contents has the new title.
         return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
-
-
-def _without_ids(order: PageOrder, ids: set[str]) -> PageOrder:
-    return PageOrder(
-        {parent: [each for each in children if each not in ids] for parent, children in order.children.items()}
-    )
 
 
 def _differs(before: ContentsEntry, after: ContentsEntry) -> bool:

@@ -154,7 +154,8 @@ class ReferenceCheck:
             return None
         where = "on this page" if linked is page else f"in {_relative_path(linked.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
-        similar_anchor = _most_similar(anchor, [name for content in contents for name in content.names])
+        names = [name for content in contents for name in content.names if len(name) > 2]
+        similar_anchor = closest_name(anchor, names, _MIN_ANCHOR_SIMILARITY, any_order=True)
         if similar_anchor is None:
             return _Problem("anchor", message)
         return _Problem(
@@ -220,10 +221,6 @@ def _leading_parents(path: str) -> str:
 
 def _relative_path(path: str, page_path: str) -> str:
     return posixpath.relpath(path, posixpath.dirname(page_path) or ".")
-
-
-def _most_similar(name: str, names: Iterable[str]) -> str | None:
-    return closest_name(name, [each for each in names if len(each) > 2], _MIN_ANCHOR_SIMILARITY, any_order=True)
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:

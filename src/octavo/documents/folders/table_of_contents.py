@@ -387,7 +387,7 @@ def _items(entries: Iterable[ContentsEntry], depth: int) -> Iterator[str]:
             continue
         title = _escape(entry.title)
         if entry.kind == "document" and entry.path is None and entry.target == entry.title:
-            item = _ITEM_START.sub(r"\g<0>\\", title)  # The entry had no link.
+            item = _ITEM_START.sub(r"\g<0>\\", title)  # In the file, the entry was text without a link.
         else:
             short_title = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
             item = f'[{title}]({target} "{short_title}")' if short_title else f"[{title}]({target})"

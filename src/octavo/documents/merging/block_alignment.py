@@ -132,7 +132,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         pair_counts = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in pair_counts.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), word_counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # Otherwise, a single equal word is a coincidence.
+            if count > 1 or are_short:  # In longer texts, one equal word is a coincidence.
                 shared[i, j] += count
     related_ranges: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
@@ -160,7 +160,7 @@ def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
     """Return whether an old and a new block belong together. `shared_count` is the number of words that both have, and
-    `shorter_length` that of all words in the shorter block."""
+    `shorter_length` the number of words in the shorter block."""
     if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}

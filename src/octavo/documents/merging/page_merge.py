@@ -209,7 +209,7 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Nothing contradicts moved blocks at the start of a side.
+            # Keep moved blocks at the start of a side, because the other side cannot conflict with them.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
@@ -258,7 +258,7 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return a region with the changes of both sides, and equal sections only once. None if no text is left."""
+        """Return the text of a region with the changes of both sides, equal sections once. None if no text is left."""
         base = join_blocks(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
