@@ -1,2 +1,1 @@
-"""The models and operations of the API, and functions for text and errors that all packages use. Imports only pydantic
-and the standard library. Start in operation.py."""
+"""Models and operations of the API, and functions for text and errors. Imports only pydantic. Start in operation.py."""

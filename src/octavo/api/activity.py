@@ -1,10 +1,10 @@
-"""The entry in the activity list and the event log for a request that a client has sent."""
+"""A request that a client has sent, for the activity list and the event log."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 READING_KEY = "key"
-"""`Activity.method` of an entry for an attempt to read the API key. Other entries are for requests."""
+"""Value of `Activity.method` for an attempt to read the API key, which is not a request."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Folds text, to compare it regardless of case, width, the encoding of accents, and invisible characters. Also converts
+"""Folds text for comparisons that ignore case, width, invisible characters and how accents are encoded. Also converts
 text for the full-text indexes of SQLite."""
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ _INVISIBLE = re.compile(
 )
 """Matches soft hyphens, joiners, direction marks and variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""For characters that are not on keyboards: what users type instead."""
+"""What users type instead of characters that are not on keyboards."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in folded form, to compare it regardless of case and similar differences: `Été` gives `été`. A
-    folded text stays unchanged."""
+    """Return `text` in folded form, in which case and similar differences are lost: `Été` gives `été`."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)
@@ -28,14 +27,14 @@ def fold(text: str) -> str:
 
 
 class Range(NamedTuple):
-    """Start and end of some characters in a text. The end is the position after the last character."""
+    """Start and end of some characters in a text. The end is the position after them."""
 
     start: int
     end: int
 
 
 class FoldedText:
-    """A folded text, with the position of each of its characters in the original text."""
+    """A folded text, with the position of each character in the original text."""
 
     def __init__(self, text: str) -> None:
         self.text = fold(text)
@@ -49,15 +48,15 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Convert a range of the folded text to a range of the original text. The result has whole letters only."""
+        """Return the range of the original text for a range of the folded text. It has whole letters only."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
-        """Find a folded text that is not empty. Yield the ranges of the original text in which it occurs."""
-        at = self.text.find(folded)
-        while at >= 0:
-            yield self.original_range(at, at + len(folded))
-            at = self.text.find(folded, at + len(folded))
+        """Yield the ranges of the original text in which `folded` occurs, a folded text that is not empty."""
+        position = self.text.find(folded)
+        while position >= 0:
+            yield self.original_range(position, position + len(folded))
+            position = self.text.find(folded, position + len(folded))
 
 
 def _letters(text: str) -> Iterator[Range]:
@@ -72,44 +71,44 @@ def _letters(text: str) -> Iterator[Range]:
 
 @cache
 def _is_continuation(letter: str) -> bool:
-    """Return whether a character belongs to the previous one, such as a combining mark."""
+    """Return whether a character, such as a combining mark, belongs to the character before it."""
     if letter.isascii():
         return False
-    first = unicodedata.normalize("NFKD", letter)[0]
+    first_letter = unicodedata.normalize("NFKD", letter)[0]
     return (
-        unicodedata.category(first) in ("Mn", "Mc", "Me")
-        or "\u1160" <= first <= "\u11ff"
+        unicodedata.category(first_letter) in ("Mn", "Mc", "Me")
+        or "\u1160" <= first_letter <= "\u11ff"
         or _INVISIBLE.match(letter) is not None
     )
 
 
 _JOINT = "\u200b"
-"""Separates words in an index. Stands before and after characters of scripts without spaces, and after words such as
-`C++`. Sanitized text never contains this character."""
+"""Separates words in an index. Stands around each character of scripts without spaces, and after words such as `C++`.
+Sanitized text never contains it."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
-"""Pattern for the signs at the end of words such as `C++`, `C#` and `C++17`."""
+"""Pattern of the signs at the end of words such as `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
-"""Letters in the private-use area that replace `+` and `#` in an index. The tokenizer `unicode61` would ignore them."""
+"""Letters in the private-use area for `+` and `#` in an index, because the tokenizer `unicode61` ignores signs."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""Matches the mention of a page in an index: its URL in private-use letters. Users see the title of the page."""
+"""Matches a mention of a page in an indexed text: the URL of the page in private-use letters."""
 MAX_SPLIT_WORD_LENGTH = 60
-"""Maximum number of letters in a compound word that is split. Longer words are data, not names."""
+"""Maximum number of letters of a compound word that is split. Longer words are data."""
 MAX_SUBWORDS = 8
-"""Maximum number of subwords in a compound word that is split. Words with more are data, not names."""
+"""Maximum number of subwords of a compound word that is split. Words with more are data."""
 
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Return the pattern for a character of a script without spaces between words, such as Japanese."""
+    """Return the pattern of characters from scripts without spaces between words, such as Japanese."""
     return re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 
 
 def to_index_text(text: str) -> str:
-    """Convert text for the SQLite tokenizer `unicode61`. Each character of scripts without spaces becomes a word. `C++`
-    stays different from `C`."""
+    """Convert text for the tokenizer `unicode61`. Characters of scripts without spaces become words. `C++` is not
+    `C`."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)
@@ -121,16 +120,16 @@ def from_index_text(text: str) -> str:
 
 
 PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
-"""Letters that the tokenizer `unicode61` keeps, each with what users type instead."""
+"""What users type instead of letters, by letter. The tokenizer `unicode61` keeps these letters."""
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` in folded form with the letters that users type: `Łódź` gives `lódź`."""
+    """Return `text` in folded form, with the letters that users type: `Łódź` gives `lódź`."""
     return fold(text).translate(PLAIN_LETTERS)
 
 
 def fold_to_index_text(text: str) -> str:
-    """Convert text to the form in which an index stores it: folded, and for the tokenizer `unicode61`."""
+    """Return the text that an index stores for `text`: folded, and converted for the tokenizer `unicode61`."""
     return to_index_text(fold_for_search(text))
 
 
@@ -139,20 +138,19 @@ _WORD = re.compile(r"[^\W_]+")
 
 @cache
 def _subword_boundary() -> re.Pattern[str]:
-    """Return a pattern for the splits of compound words: `get|Station` and `HTTP|Server`, but not `URLs`."""
+    """Return the pattern of the boundaries in compound words: `get|Station` and `HTTP|Server`, but not `URLs`."""
     letters = [chr(code) for code in range(0x530)]  # Latin, Greek and Cyrillic; few other scripts have upper case.
     lower, upper = ("".join(each for each in letters if test(each)) for test in (str.islower, str.isupper))
     return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
 
 
 def subword_starts(text: str) -> list[int]:
-    """Return the positions where a subword begins inside a word, such as the capital letters in `getStationId`."""
+    """Return the positions inside words at which a subword begins, such as `S` and `I` in `getStationId`."""
     return [found.start() for found in _subword_boundary().finditer(text)]
 
 
 def subwords(text: str) -> str:
-    """Return the subwords of all compound words in a text, with the ends of these words. `getStationId` gives `get
-    Station Id StationId`."""
+    """Return the subwords and ends of all compound words: `getStationId` gives `get Station Id StationId`."""
     ordered_subwords: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
@@ -169,30 +167,29 @@ def subwords(text: str) -> str:
 
 
 def encode_mention(address: str) -> str:
-    """Return the text that an index contains instead of a mention of the page with the URL `address`."""
-    quoted = "".join(
+    """Return what an index contains for a mention of the page with the URL `address`."""
+    letters = "".join(
         each if "!" <= each <= "~" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in address
     )
-    return "".join(chr(_MENTION_BASE + ord(each)) for each in quoted)
+    return "".join(chr(_MENTION_BASE + ord(each)) for each in letters)
 
 
 def mentioned_urls(text: str) -> Iterator[str]:
-    """Yield the URLs of all pages that an indexed text mentions."""
+    """Yield the URLs of all pages that are mentioned in an indexed text."""
     for found in _MENTION.finditer(text):
         yield _address(found[0])
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return the first position from `end` at which an indexed text can be cut. This is `end`, or the end of the
-    mention that contains `end`."""
+    """Return the first position at which an indexed text can be cut: `end`, or the end of a mention around it."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 
 def with_titles(
     text: str, title: Callable[[str], str | None], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Replace mentions in an indexed text by page titles. If `title` returns None, the end of the URL is used. Return the
-    new text, and where the `highlights` are in it."""
+    """Return an indexed text with page titles in place of mentions, and where the `highlights` are now. If `title`
+    returns None for a URL, the end of the URL is used."""
 
     def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])
@@ -208,24 +205,24 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Replace each LaTeX formula by the result of `layout`. Return the new text, and where the `highlights` are in it. A
-    highlight inside a formula then covers the whole formula."""
+    """Return a text with the results of `layout` in place of LaTeX formulas, and where the `highlights` are now. A
+    highlight inside a formula grows to the whole formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, highlights)
 
 
 def _replace(
     pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, highlights: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Replace the matches of a pattern. Return the new text, and where the `highlights` are in it."""
+    """Return a text in which the matches of a pattern are replaced, and where the `highlights` are now."""
     pieces: list[str] = []
     new_highlights = list(highlights)
     end_of_last = shift = 0
     for match in pattern.finditer(text):
-        inserted = replacement(match)
-        pieces += [text[end_of_last : match.start()], inserted]
+        new_part = replacement(match)
+        pieces += [text[end_of_last : match.start()], new_part]
         end_of_last = match.end()
         start, end = match.start() + shift, match.end() + shift
-        growth = len(inserted) - (end - start)
+        growth = len(new_part) - (end - start)
         new_highlights = [
             each
             if each.end <= start
@@ -250,7 +247,7 @@ _INVISIBLE_LINE = re.compile(r"^[ \t]*(?:%%|---|(?:style|classDef|class|linkStyl
 
 
 def diagram_labels(line: str) -> str:
-    """Return the visible text in a line of a Mermaid diagram. Empty if there is none."""
+    """Return the visible text in a line of a Mermaid diagram. Empty if the line has none."""
     if _INVISIBLE_LINE.match(line):
         return ""
     if title_match := _TITLE_LINE.match(line):

@@ -121,7 +121,7 @@ _FIELDS = MappingProxyType(
         "site_spaces": "spaces",
     }
 )
-"""Labels of the fields whose API name would not be a readable label."""
+"""Labels of fields whose API name gives no readable label."""
 _SPELLINGS = MappingProxyType(
     {
         "acs": "ACS",
@@ -138,20 +138,20 @@ _SPELLINGS = MappingProxyType(
         "url": "URL",
     }
 )
-"""Spellings of words that have capital letters or a hyphen in labels."""
+"""Spellings of words that have capital letters or a hyphen in a label."""
 
 
 def field_label(name: str) -> str:
-    """Return the label of a field, for its API name. `joined_at` gives “joined”, and `sso_url` gives “SSO URL”."""
+    """Return the label of the field with an API name: `joined_at` gives “joined”, and `sso_url` gives “SSO URL”."""
     name = name.removesuffix("_at").removeprefix("is_")
     return _FIELDS.get(name) or " ".join(_SPELLINGS.get(each, each) for each in name.split("_"))
 
 
 def heading_label(title: str) -> str:
-    """Return the title of a column for use in a sentence. `LAST SEEN` gives “last seen”, and `SSO` stays."""
+    """Return the title of a column inside a sentence: `LAST SEEN` gives “last seen”, and `SSO` is unchanged."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 
 def label(code: str) -> str:
-    """Return the label of a code of the API. A code without a label gives the code with spaces."""
+    """Return the label of a code of the API, by default the code with spaces."""
     return LABELS.get(code) or code.replace("_", " ")

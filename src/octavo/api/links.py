@@ -21,7 +21,7 @@ _shared: dict[tuple[type, str], Any] = {}
 
 
 def _share(value: T) -> T:
-    """Return an equal object from an earlier call, else `value`. Saves memory in lists of links."""
+    """Return an equal object from an earlier call, else `value`, to save memory in lists of links."""
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)
     if shared is None or shared != value:

@@ -1,6 +1,6 @@
 """The merge rules of a space, and which of them a change request meets. Sends no requests.
 
-The server decides whether a merge is allowed. In the app, a result of this module is only shown, and never prevents a
+The server decides whether a merge is allowed. The app only shows the results of this module, which never prevent a
 write. The embedded server refuses merges that the rules do not allow.
 """
 
@@ -17,7 +17,7 @@ from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 
 RuleState: TypeAlias = Literal["met", "unmet", "unchecked"]
-"""State of a rule for a change request. Only the server can check a rule that is `unchecked`."""
+"""State of a rule for a change request. If it is `unchecked`, only the server can check the rule."""
 _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an agent"}
 MERGE_RULES_WITH_USERS = frozenset({"allow_bypass", "require_specific_reviewers", "require_one_of_specific_reviewers"})
 """Names of the rules that have a list of users."""
@@ -36,7 +36,7 @@ MERGE_RULE_NAMES = MERGE_RULES_WITH_USERS | {
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The merge rules of a space. If not `is_known`, the rules are not loaded, or are written in an unknown form."""
+    """The merge rules of a space. If `is_known` is False, they are not loaded or have an unknown form."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     source: Literal["space", "organization"] = "space"
@@ -44,12 +44,12 @@ class MergeRules:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """IDs of all users in the rules, without repetitions."""
-        return tuple(dict.fromkeys(user for rule in self.rules for user in _users(rule)))
+        """IDs of all users in the rules, each once."""
+        return tuple(dict.fromkeys(user for rule in self.rules for user in _user_ids(rule)))
 
 
 def inherits(space: Space) -> bool:
-    """Return whether the merge rules of the organization apply to a space."""
+    """Return whether the merge rules of its organization apply to a space."""
     return _inherits(space.merge_rules)
 
 
@@ -58,7 +58,7 @@ def _inherits(space_rules: Any) -> bool:
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """Return the merge rules that apply to a space. `organization` is needed only if the space inherits its rules."""
+    """Return the merge rules that apply to a space. If the space has its own rules, `organization` may be None."""
     if organization is None and inherits(space):
         # Without the field, there are no rules: servers without merge rules omit it.
         return MergeRules(is_known=space.merge_rules is None)
@@ -83,14 +83,14 @@ def _kind(value: Any) -> str:
     return str(value.get("type", "")) if isinstance(value, dict) else ""
 
 
-def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
-    users = rule.get("users")
-    return tuple(user for user in users if isinstance(user, str)) if isinstance(users, list) else ()
+def _user_ids(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    user_ids = rule.get("users")
+    return tuple(user for user in user_ids if isinstance(user, str)) if isinstance(user_ids, list) else ()
 
 
 @dataclass(frozen=True)
 class MergeCandidate:
-    """A change request with its current reviews, to be checked against the merge rules."""
+    """A change request and its current reviews, which can be checked against the merge rules."""
 
     change_request: ChangeRequest
     reviews: Sequence[Review]
@@ -98,54 +98,54 @@ class MergeCandidate:
     user_names: Mapping[str, str]
 
     def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
-        """Return the state of a rule for the change request. Also return a phrase that says what is missing or not
-        checked. Empty if the rule is met."""
-        request, users, unmet = self.change_request, _users(rule), ""
-        approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
+        """Return the state of a rule, and a phrase that says what is missing or not checked. Empty if the rule is
+        met."""
+        request, user_ids, reason = self.change_request, _user_ids(rule), ""
+        approver_ids = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
             case "require_at_least_one_review":
-                unmet = "" if self.reviews else "a review is required"
+                reason = "" if self.reviews else "a review is required"
             case "require_at_least_one_approved_review":
-                unmet = "" if approving else "an approval is required"
+                reason = "" if approver_ids else "an approval is required"
             case "require_all_reviews_approved":
-                others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
-                unmet = f"{_join_names(others)} requested changes" if others else ""
+                other_names = [review.reviewer.name for review in self.reviews if review.status != "approved"]
+                reason = f"{_join_names(other_names)} requested changes" if other_names else ""
             case "require_specific_reviewers":
-                missing = [user for user in users if user not in approving]
-                unmet = f"an approval by {self._names_of(missing)} is required" if missing else ""
+                missing_ids = [user for user in user_ids if user not in approver_ids]
+                reason = f"an approval by {self._names_of(missing_ids)} is required" if missing_ids else ""
             case "require_one_of_specific_reviewers":
-                if not set(users) & set(approving):
-                    by = f" by {self._names_of(users, ' or ')}" if users else ""
-                    unmet = f"an approval{by} is required"
+                if not set(user_ids) & set(approver_ids):
+                    by_phrase = f" by {self._names_of(user_ids, ' or ')}" if user_ids else ""
+                    reason = f"an approval{by_phrase} is required"
             case "require_up_to_date_change_request":
-                unmet = "main has changed: update this change request first" if request.outdated else ""
+                reason = "main has changed: update this change request first" if request.outdated else ""
             case "require_change_request_subject":
-                unmet = "" if request.subject.strip() else "a subject is required"
+                reason = "" if request.subject.strip() else "a subject is required"
             case "require_change_request_description":
-                unmet = "" if request.description_text.strip() else "a description is required"
+                reason = "" if request.description_text.strip() else "a description is required"
             case "require_author_to_merge":
                 author = request.created_by.id if request.created_by is not None else None
                 if author is None or self.me is None:
                     return "unchecked", "only the author can merge: the server will check this rule"
-                unmet = f"only the author can merge: {self._names_of([author])}" if author != self.me else ""
+                reason = f"only the author can merge: {self._names_of([author])}" if author != self.me else ""
             case "allow_bypass":
                 pass
             case kind:
                 name = _UNCHECKED.get(str(kind), safe_line(str(kind)))
                 return "unchecked", f"{name}: the server will check this rule"
-        return "unmet" if unmet else "met", unmet
+        return "unmet" if reason else "met", reason
 
-    def _names_of(self, users: Sequence[str], last_separator: str = " and ") -> str:
-        return _join_names([self.user_names.get(user, safe_line(user)) for user in users], last_separator)
+    def _names_of(self, user_ids: Sequence[str], last_separator: str = " and ") -> str:
+        return _join_names([self.user_names.get(user_id, safe_line(user_id)) for user_id in user_ids], last_separator)
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
-    """Return whether the rules let the user `me` merge without meeting them."""
-    return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
+    """Return whether the user `me` may merge without meeting the rules."""
+    return any(rule.get("rule") == "allow_bypass" and me in _user_ids(rule) for rule in rules.rules)
 
 
 def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
-    """Return whether the change request must be updated from main before the user `me` can merge it."""
+    """Return whether the user `me` must update the change request from main before merging it."""
     is_required = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return is_required and not bypasses(rules, me)
 

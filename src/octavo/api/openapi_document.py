@@ -1,7 +1,7 @@
 """Generates the OpenAPI 3.1 document of the API from its operations.
 
-The document describes the responses of the embedded server. Import this module only where the document is needed.
-Generating it is slow, because it builds the schema of every model.
+The document describes the responses of the embedded server. Generating it is slow, because it needs the schema of every
+model, so import this module only where the document is needed.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _MAY_BE_MISSING = frozenset(
         "SiteSpace.hasAdvancedCustomizationFeature",
     }
 )
-"""Fields that the embedded server does not always send. It sends all others, except those that can be null."""
+"""Fields that the embedded server does not always send. It always sends all others, unless they can be null."""
 
 
 @cache
 def document(only: Spec | None = None) -> Json:
-    """Return the OpenAPI document of all operations, or of `only`. It is cached, so callers must not modify it."""
+    """Return the OpenAPI document of all operations, or of `only`. Do not modify it, because it is cached."""
     all_routes = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
     schemas = _Schemas([route.spec for route in all_routes])
     paths: dict[str, Json] = {}
@@ -98,7 +98,7 @@ def document(only: Spec | None = None) -> Json:
 
 
 def error_statuses(route: Route) -> list[int]:
-    """Return the error statuses with which the server may respond to a route. They are 400 and above."""
+    """Return the statuses from 400 on with which the server may respond to a route."""
     statuses = {401, 503}
     if "{" in route.path or query_fields(route.spec) or body_fields(route.spec):
         statuses |= {400, 403, 404}
@@ -110,12 +110,12 @@ def error_statuses(route: Route) -> list[int]:
 
 
 def area_description(area: str) -> str:
-    """Return the description of an area: the first line of its module docstring."""
+    """Return the first line of the module docstring of an area, as its description."""
     return (getdoc(import_module(f"octavo.api.{area}")) or "").partition("\n")[0]
 
 
 class _Schemas:
-    """The JSON schemas of all requests and responses. Models that occur several times have one shared definition."""
+    """The JSON schemas of all requests and responses. Models that occur more than once have a shared definition."""
 
     def __init__(self, specs: list[Spec]) -> None:
         requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.at_types)}
@@ -133,7 +133,7 @@ class _Schemas:
                 _adapt_list_schema(self.model_schema(spec.response_type))
 
     def model_schema(self, kind: Any) -> Json:
-        """Return the schema of a model. Unlike other schemas, it is not a reference to a shared definition."""
+        """Return the schema of a model itself, and not a reference to a shared definition."""
         found: Json = self._found[kind]
         shared: Json = self._shared.get(self._name(kind), found)
         return shared
@@ -147,8 +147,8 @@ class _Schemas:
         return described
 
     def components(self) -> Json:
-        kept = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
-        return {_short_name(name): _shorten_references(kept[name]) for name in sorted(kept, key=_short_name)}
+        used = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
+        return {_short_name(name): _shorten_references(used[name]) for name in sorted(used, key=_short_name)}
 
     def _name(self, kind: Any) -> str:
         return str(self._found[kind].get("$ref", "")).removeprefix(_SCHEMAS)
@@ -174,8 +174,8 @@ def _operation(route: Route, schemas: _Schemas) -> Json:
         "tags": [_title(spec.name.partition(".")[0])],
         "summary": spec.summary,
     }
-    if more := (getdoc(spec.operation) or "").partition("\n")[2].strip():
-        described["description"] = more
+    if details := (getdoc(spec.operation) or "").partition("\n")[2].strip():
+        described["description"] = details
     if parameters := [*_path_parameters(route, schemas), *_query_parameters(spec, schemas)]:
         described["parameters"] = parameters
     if body := _body(spec, schemas):
@@ -223,7 +223,7 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return a name such as `comments.Get`, or `comments.List.Space` if the operation has several routes."""
+    """Return a name such as `comments.Get`, or if the operation has several routes, `comments.List.Space`."""
     suffix = f".{route.at_type.__name__.removesuffix('Ref')}" if route.at_type and len(route.spec.at_types) > 1 else ""
     return route.spec.name + suffix
 
@@ -233,36 +233,36 @@ def _response_name(status: int) -> str:
 
 
 def _adapt_list_schema(schema: Json) -> None:
-    """Adapt the schema of a list: remove the field `unreadable`, which only the client sets, and require `items`."""
+    """Remove the field `unreadable`, which only the client sets, from the schema of a list, and require `items`."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
 
 
-def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark fields that the embedded server always sends as required, without default values. In the models, these
-    fields are optional, because other servers may omit them."""
+def _require_sent_fields(paths: Json, definitions: Json) -> None:
+    """Require the fields that the embedded server always sends, without default values. The models do not require these
+    fields, because other servers may omit them."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
-    in_responses = _referenced_names([operation["responses"] for operation in operations], described)
-    requested = _referenced_names([operation.get("requestBody") for operation in operations], described)
+    in_responses = _referenced_names([operation["responses"] for operation in operations], definitions)
+    requested = _referenced_names([operation.get("requestBody") for operation in operations], definitions)
     for name in in_responses - requested:
-        fields: Json = described[name].get("properties", {})
+        fields: Json = definitions[name].get("properties", {})
         for schema in fields.values():
             schema.pop("default", None)
-        always = {
+        sent_names = {
             each
             for each, schema in fields.items()
             if not _may_be_null(schema) and f"{name}.{each}" not in _MAY_BE_MISSING
         }
-        if required := always | set(described[name].get("required", ())):
-            described[name]["required"] = sorted(required)
+        if required := sent_names | set(definitions[name].get("required", ())):
+            definitions[name]["required"] = sorted(required)
 
 
-def _require_tags(value: Any, described: Json) -> None:
-    """Mark the field that determines the type of a tagged union as required."""
+def _require_tags(value: Any, definitions: Json) -> None:
+    """Require the field that determines the type of a tagged union."""
     for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
-            shape, tag = described[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]
+            shape, tag = definitions[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]
             shape["properties"][tag].pop("default", None)
             shape["required"] = sorted({tag, *shape.get("required", ())})
 
@@ -279,27 +279,27 @@ def _may_be_null(schema: Json) -> bool:
     return {"type": "null"} in schema.get("anyOf", ()) or not schema.keys() & {"type", "$ref", "anyOf", "oneOf", "enum"}
 
 
-def _referenced_names(value: Any, described: Json) -> set[str]:
+def _referenced_names(value: Any, definitions: Json) -> set[str]:
     """Return the names of all definitions to which `value` refers, also indirectly."""
     names: set[str] = set()
-    pending = [value]
-    while pending:
-        each = pending.pop()
+    waiting_values = [value]
+    while waiting_values:
+        each = waiting_values.pop()
         if isinstance(each, dict | list):
-            pending += each.values() if isinstance(each, dict) else each
+            waiting_values += each.values() if isinstance(each, dict) else each
         elif isinstance(each, str) and each.startswith(_SCHEMAS) and (name := each.removeprefix(_SCHEMAS)) not in names:
             names.add(name)
-            pending.append(described[name])
+            waiting_values.append(definitions[name])
     return names
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a schema that does not allow null. For fields whose null only means that they are missing."""
+    """Return a schema that does not allow null, for fields in which null only means that they are missing."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema
-    rest = {name: value for name, value in schema.items() if name != "anyOf"}
-    return {**rest, **kinds[0]} if len(kinds) == 1 else {**rest, "anyOf": kinds}
+    other_keywords = {name: value for name, value in schema.items() if name != "anyOf"}
+    return {**other_keywords, **kinds[0]} if len(kinds) == 1 else {**other_keywords, "anyOf": kinds}
 
 
 def _shorten_references(schema: Any) -> Any:
@@ -313,7 +313,7 @@ def _shorten_references(schema: Any) -> Any:
 
 
 def _short_name(name: str) -> str:
-    """Return the short name of a definition: `spaces.Permissions` for `octavo__api__spaces__Permissions`."""
+    """Return the short name of a definition, such as `spaces.Permissions` for `octavo__api__spaces__Permissions`."""
     return name.replace(_MODULES, "").replace("__", ".")
 
 

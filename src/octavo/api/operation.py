@@ -37,7 +37,7 @@ M = TypeVar("M", bound="Model")
 
 @cache
 def camel(name: str) -> str:
-    """Convert the name of a field to camel case, as the API writes it."""
+    """Return the name of a field in camel case, as the API writes it."""
     return to_camel(name) if "_" in name else name
 
 
@@ -79,10 +79,10 @@ class NextCursor(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return `value`. If it has an unknown form, return an empty cursor, which says that there is a next page."""
+    """Return `value`, or if its form is unknown, an empty cursor, which says that there is a next page."""
     page = value.get("page") if isinstance(value, dict) else None
-    readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
-    return value if readable else NextCursor(page="")
+    is_readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
+    return value if is_readable else NextCursor(page="")
 
 
 class BrokenLinks(Model):
@@ -114,7 +114,7 @@ class Ref(Model):
 
     path: ClassVar[str] = ""
     content: ClassVar[str] = ""
-    """Path segments between this resource and its pages, such as `/content`. Empty if there are none."""
+    """Path segments between this resource and its content, such as `/content`. Empty if there are none."""
 
     def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -179,7 +179,7 @@ class Listing(Operation[ListPage[T]], Generic[T]):
 
 @dataclass(frozen=True)
 class Spec:
-    """The declaration of an operation: its HTTP method, its path and its fields."""
+    """The declaration of an operation: its HTTP method, path and fields."""
 
     operation: type[Operation[Any]]
     method: str
@@ -188,8 +188,7 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation sends the same request. Such an operation is not listed, and its response is not
-    cached."""
+    """Whether another operation has the same request. This one is then not listed, and its responses are not cached."""
 
     @property
     def name(self) -> str:
@@ -198,12 +197,12 @@ class Spec:
 
     @property
     def summary(self) -> str:
-        """The first line of the docstring of the operation, for users."""
+        """The first line of the operation's docstring, for users."""
         return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test checks for one
 
     @property
     def is_update(self) -> bool:
-        """True if the operation changes fields of a resource. A request must then set at least one field."""
+        """True if the operation changes fields of a resource, so that a request must set at least one field."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @property
@@ -213,7 +212,7 @@ class Spec:
 
     @cached_property
     def at_types(self) -> tuple[type[Ref], ...]:
-        """Types of the field `at`. Empty if the operation has no such field."""
+        """Types of the field `at`. Empty if the operation lacks this field."""
         field = self.operation.model_fields.get("at")
         if field is None:
             return ()
@@ -232,12 +231,12 @@ class Spec:
 
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
-        """Converts the response from JSON and to JSON."""
+        """Converts a response from JSON and back to JSON."""
         return TypeAdapter(self.response_type)
 
 
 def read(codec: TypeAdapter[T], body: bytes) -> T:
-    """Convert the body of a response without its unreadable parts. Raises ValueError if nothing can be read."""
+    """Return the body of a response as an object, without unreadable parts. Raises ValueError if it is unreadable."""
     try:
         return codec.validate_json(body)
     except ValidationError as wrong:
@@ -246,7 +245,7 @@ def read(codec: TypeAdapter[T], body: bytes) -> T:
 
 
 SPECS: dict[type[Operation[Any]], Spec] = {}
-"""The declarations of the imported operations by class, in the order of the source. `load()` imports the others."""
+"""The declarations of the imported operations, by class. `load()` imports all others."""
 
 AREAS = (
     "system",
@@ -283,15 +282,14 @@ AREAS = (
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Import all operations. Return their declarations, without those that repeat the request of another operation."""
+    """Import all operations, and return their declarations. Operations that repeat a request are left out."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
     return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}
 
 
 def find_spec(name: str) -> Spec | None:
-    """Return the declaration of the operation `name`, such as `comments.List`. None if there is no such operation.
-    Imports only its module."""
+    """Return the declaration of the operation `name`, such as `comments.List`, or None. Imports only its module."""
     area = name.partition(".")[0]
     if area in AREAS:
         import_module(f"octavo.api.{area}")
@@ -399,18 +397,18 @@ Item = TypeVar("Item")
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 MAX_STALE_PAGES = 10
-"""Maximum number of pages without new items, one after the other. A single empty page does not end a list."""
+"""Maximum number of successive pages without new items. A single empty page does not end a list."""
 MAX_CURSOR_LENGTH = 4096
 
 
 def own_id(item: Any) -> str | None:
-    """Return the ID of an item. None if items of this type have no ID."""
+    """Return the ID of an item. None if its type has no ID."""
     item_id = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
     return item_id if isinstance(item_id, str) else None
 
 
 def identity(item: Any) -> str:
-    """Return the ID of an item, or the whole item as JSON if it has no ID. Lists use it to recognize repeated items."""
+    """Return the ID of an item, or if it has none, the item as JSON. Equal identities mean repeated items."""
     return own_id(item) or to_json(item).decode()
 
 
@@ -421,21 +419,20 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Send `op` for one page of a list after the other, and yield the pages. Starts after the page `after`. Items whose
-    `identity` was in an earlier page are left out. Raises PaginationError if the list does not end, and the errors of
-    `send`."""
-    last = after
+    """Yield the pages of the list of `op`, which `send` loads one by one, starting after the page `after`. Leaves out
+    items whose `identity` was on an earlier page. Raises PaginationError for an endless list, and errors of `send`."""
+    last_page = after
 
     async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:
-        nonlocal last
-        last = await send(op if cursor is None else op.model_copy(update={"page": cursor}))
-        return last.items, last.next.page if last.next else None
+        nonlocal last_page
+        last_page = await send(op if cursor is None else op.model_copy(update={"page": cursor}))
+        return last_page.items, last_page.next.page if last_page.next else None
 
     start = after.next.page if after is not None and after.next is not None else None
     earlier_items = after.items if after is not None else ()
     async for items in walk_pages(fetch, identity, start=start, earlier_items=earlier_items):
-        assert last is not None, "a page was fetched"
-        yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
+        assert last_page is not None, "a page was fetched"
+        yield last_page if len(items) == len(last_page.items) else last_page.model_copy(update={"items": tuple(items)})
 
 
 async def walk_pages(
@@ -447,19 +444,19 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Fetch one page after the other, and yield its new items. `fetch` gets the cursor of a page. It returns the items
-    and the cursor of the next page, or None at the end of the list.
+    """Fetch page after page, and yield the new items of each. `fetch` gets the cursor of a page. It returns the items,
+    and the cursor of the next page or None at the end of the list.
 
     An item is new if no earlier item has the same `identity`, or if its identity is None. Raises PaginationError if the
     list does not end.
     """
     cursors: set[object] = set()
     seen_identities = {identity(item) for item in earlier_items}
-    item_count, page_count, stale = len(earlier_items), 0, 0
+    item_count, page_count, stale_count = len(earlier_items), 0, 0
 
     def check_cursor(cursor: object) -> str:
         if reason := _refusal(cursor, cursors) or _reason_to_stop(
-            stale, page_count >= max_pages or item_count >= max_items
+            stale_count, page_count >= max_pages or item_count >= max_items
         ):
             items = "1 item" if item_count == 1 else f"{item_count} items"
             raise PaginationError(f"{reason}. Only {items} could be loaded.")
@@ -472,25 +469,25 @@ async def walk_pages(
         page_count += 1
         new_items: list[Item] = []
         for item in items:
-            key = identity(item)
-            if key is None or key not in seen_identities:
-                seen_identities.add(key)
+            item_identity = identity(item)
+            if item_identity is None or item_identity not in seen_identities:
+                seen_identities.add(item_identity)
                 new_items.append(item)
         yield new_items
         if next_cursor is None:
             return
         item_count += len(new_items)
-        stale = 0 if new_items else stale + 1
+        stale_count = 0 if new_items else stale_count + 1
         cursor = check_cursor(next_cursor)
 
 
-def _refusal(cursor: object, used: set[object]) -> str:
+def _refusal(cursor: object, used_cursors: set[object]) -> str:
     if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR_LENGTH:
         return "The server sent an invalid cursor"
-    return "The server sent the same part of the list twice" if cursor in used else ""
+    return "The server sent the same part of the list twice" if cursor in used_cursors else ""
 
 
-def _reason_to_stop(stale: int, is_long: bool) -> str:
-    if stale >= MAX_STALE_PAGES:
+def _reason_to_stop(stale_count: int, is_long: bool) -> str:
+    if stale_count >= MAX_STALE_PAGES:
         return "The server sent no new items"
     return "The list is too long" if is_long else ""

@@ -21,14 +21,13 @@ from octavo.api.text import (
 from octavo.api.users import User
 
 Role = Literal["admin", "create", "edit", "review", "comment", "read"]
-"""A role in a request. For a member of an organization, None means guest. For a space or collection, None removes the
-role."""
+"""A role in a request. None means a guest of an organization. For a space or collection, None removes the role."""
 
 RoleName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read")]
 """A role in a response."""
 
 DefaultLevel = Role | Literal["inherit"]
-"""The default access of a space or collection in a request. If None is accepted, it means no access."""
+"""The default access of a space or collection in a request. None, if allowed, means no access."""
 
 DefaultLevelName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read", "inherit")]
 """The default access of a space or collection in a response."""

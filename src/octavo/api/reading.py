@@ -1,5 +1,4 @@
-"""Reads responses that do not match the documented types. Parts that cannot be read are left out and counted, at any
-depth.
+"""Reads responses that do not match the documented types. Unreadable parts are left out and counted, at any depth.
 
 A part is a field of an object or an item of a list. Parts are removed from the JSON value until pydantic accepts it. If
 a required field is missing, such as the ID, the whole object is removed from its parent.
@@ -19,52 +18,52 @@ T = TypeVar("T")
 
 
 class _UnionMember(NamedTuple):
-    """The member of a union for which pydantic tried a value. An entry in the path of an error."""
+    """The type in a union that pydantic tried for a value. Part of the path of an error."""
 
     name: int | str
 
 
 class _UnreadablePart(NamedTuple):
-    """Path of an unreadable part in the JSON value, and the type of its pydantic error."""
+    """Path of an unreadable part in the JSON value, and the type of the pydantic error there."""
 
     path: tuple[int | str | _UnionMember, ...]
     kind: str
 
 
 TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
-"""Text that replaces a list or object if it is nested too deeply."""
+"""Text in place of a list or object that is nested too deeply."""
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
 """Matches brackets outside strings, whole strings, and numbers that are too long."""
 _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
-    """Convert an invalid response body without its unreadable parts. `unreadable` of the result is the number of these
-    parts. Raises ValueError if nothing can be read."""
+    """Return an invalid response body as an object without its unreadable parts. Their number is `unreadable` of the
+    result. Raises ValueError if nothing can be read."""
     partial = _PartialValue(json_of(body))
     if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
         partial.remove(invalid)
     while True:
         try:
-            answer = codec.validate_python(partial.value)
+            result = codec.validate_python(partial.value)
         except ValidationError as error:
             partial.remove(error)
         else:
-            return answer.model_copy(update={"unreadable": partial.count}) if isinstance(answer, BaseModel) else answer
+            return result.model_copy(update={"unreadable": partial.count}) if isinstance(result, BaseModel) else result
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`. Broken parts become U+FFFD, null or `TOO_DEEP`. Raises ValueError."""
+    """Return the JSON value of `body`, with U+FFFD, null or `TOO_DEEP` for its broken parts. Raises ValueError."""
     try:
         return from_json(body)
     except ValueError:
-        escape = rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)"
-        body = re.sub(escape, lambda found: rb"\ufffd" if found[1] else found[0], body)
+        escape_pattern = rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)"
+        body = re.sub(escape_pattern, lambda found: rb"\ufffd" if found[1] else found[0], body)
         return from_json(_readable(body.decode("utf-8", "replace").encode()))
 
 
 def _readable(body: bytes) -> bytes:
-    """Replace values that are nested too deeply by `TOO_DEEP`, and long numbers by null."""
+    """Return a body with `TOO_DEEP` in place of too deeply nested values, and null in place of too long numbers."""
     chunks: list[bytes] = []
     depth = start = 0
     for match in _TOKEN.finditer(body):
@@ -85,16 +84,16 @@ def _readable(body: bytes) -> bytes:
 
 
 class _PartialValue:
-    """A JSON value from which the unreadable parts are removed, step by step."""
+    """A JSON value whose unreadable parts are removed step by step."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.count = 0
         self._removed_from: defaultdict[int, int] = defaultdict(int)
-        """Number of parts that were removed from each object or list. The key is its `id()`."""
+        """Number of parts removed from each object or list, by its `id()`."""
 
     def remove(self, error: ValidationError) -> None:
-        """Remove the parts to which a validation error refers. Raises `error` if one of them is the whole value."""
+        """Remove the parts that a validation error is about. Raises `error` if one of them is the whole value."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
         paths = {
             tuple(step for step in wrong.path if not isinstance(step, _UnionMember))
@@ -105,7 +104,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the part to remove because of an error. For a missing field, this is the whole object."""
+        """Return the part to remove because of an error. If a field is missing, this is the object around it."""
         path: list[int | str | _UnionMember] = []
         value: Any = self.value
         loc = error["loc"]
@@ -141,9 +140,9 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Keep only the errors for the first member of each union that the tag of the value allows."""
+    """Return only the errors for the first type in each union that the tag of the value allows."""
     members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """For the path of each value: the members of its union. True for a member that contradicts the tag of the value."""
+    """Types in the union of each value, by its path. True for a type that contradicts the tag of the value."""
     for path, kind in errors:
         for end, step in enumerate(path):
             if isinstance(step, _UnionMember):
@@ -152,21 +151,21 @@ def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
                     kind == "missing" and depth_below == 0
                 )
                 members[path[:end]][step] = members[path[:end]].get(step, False) or is_other_member
-    chosen = {value: min(candidates, key=lambda member: candidates[member]) for value, candidates in members.items()}
+    likely = {value: min(candidates, key=lambda member: candidates[member]) for value, candidates in members.items()}
     return [
         error
         for error in errors
         if all(
-            not isinstance(step, _UnionMember) or chosen[error.path[:end]] == step
+            not isinstance(step, _UnionMember) or likely[error.path[:end]] == step
             for end, step in enumerate(error.path)
         )
     ]
 
 
 def _containers(value: Any) -> Iterator[Any]:
-    pending = [value]
-    while pending:
-        each = pending.pop()
+    waiting_values = [value]
+    while waiting_values:
+        each = waiting_values.pop()
         if isinstance(each, dict | list):
             yield each
-            pending += each.values() if isinstance(each, dict) else each
+            waiting_values += each.values() if isinstance(each, dict) else each

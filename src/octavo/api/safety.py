@@ -36,16 +36,16 @@ _MARKS = (
 # Compiled on first use: compiling is slow, and almost no text needs them.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
-"""Characters that are unsafe in a terminal, although Python considers them printable."""
+"""Characters that Python considers printable, but that are unsafe in a terminal."""
 _SPACES = "[\u00a0\u2000-\u200a\u200c\u200d\u202f\u205f\u3000]+"
-"""Matches characters that are safe in a terminal, although Python considers them not printable."""
+"""Matches characters that Python considers unprintable, but that are safe in a terminal."""
 _SUSPECT = f"[{_PRINTABLE}]|[{_MARKS}]{{5}}"
 _UNUSUAL = "[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+"
 _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def safe_text(value: str) -> str:
-    """Return `value` without characters that are unsafe in a terminal. Line breaks and tabs stay."""
+    """Return `value` without unsafe characters for a terminal. Line breaks and tabs stay."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     # This is the fastest way to find unusual characters, even in megabytes of text.
@@ -85,7 +85,7 @@ def _line_replacements() -> Mapping[int, str | None]:
 
 
 def safe_line(value: str) -> str:
-    """Return `value` on one line, without unsafe characters, and cut after 300 characters."""
+    """Return `value` on one line without unsafe characters. After 300 characters, it is cut."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
         return value  # for speed: almost all values in long lists are ASCII
     value = safe_address(value[: LINE_LIMIT * 4])
@@ -93,14 +93,14 @@ def safe_line(value: str) -> str:
 
 
 def safe_address(value: str) -> str:
-    """Return `value` on one line, without unsafe characters. It is never cut."""
+    """Return `value` on one line without unsafe characters. Unlike `safe_line`, this never cuts the value."""
     if value.isascii() and value.isprintable():
         return value
     return _sanitize(value, _line_replacements)
 
 
 def safe_json(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value in which all strings and keys are sanitized. Raises ValueError if it is nested too deeply."""
+    """Return a JSON value with sanitized keys and strings. Raises ValueError if it is nested too deeply."""
     if depth > MAX_DEPTH:
         raise ValueError(f"it has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
@@ -116,7 +116,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is in the public internet: not local, private or reserved."""
+    """Return whether an IP address is in the public internet, and not local, private or reserved."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         embedded_address = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)

@@ -8,7 +8,7 @@ from octavo.api.operation import Listing, Model, OrganizationRef, SiteRef, Space
 from octavo.api.text import Id, SafeLine, SafeText
 
 MAX_QUERY_LENGTH = 512
-"""Maximum length of the searched text in characters."""
+"""Maximum number of characters of a query."""
 Query = Annotated[str, Field(max_length=MAX_QUERY_LENGTH)]
 
 

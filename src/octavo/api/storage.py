@@ -14,8 +14,8 @@ UploadKind = Literal["customization_font", "import_file"]
 
 @dataclass(frozen=True)
 class FromFile:
-    """Marks a field for which the user can choose a file on this computer. For `text`, the field gets the text of the
-    file. For other kinds, the file is uploaded, and the field gets its storage key or URL."""
+    """Marks a field for which the user can choose a file. If `kind` is `text`, the field gets the text of the file.
+    Otherwise, the file is uploaded, and the field gets its storage key or URL."""
 
     kind: Literal["customization_font", "import_file", "text"]
 

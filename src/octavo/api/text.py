@@ -35,7 +35,7 @@ SafeJson = Annotated[Any, AfterValidator(safe_json)]
 Moment = Annotated[
     datetime, AfterValidator(lambda moment: moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 ]
-"""A time with a time zone. Without one in the response, it is UTC."""
+"""A time with a time zone. If a response has no time zone, it is UTC."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """A 64-bit integer. Larger numbers fit neither databases nor screens."""
@@ -43,7 +43,7 @@ Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 @dataclass(frozen=True, repr=False)
 class Raw:
-    """Untrusted text exactly as it was received, for editing. It is never displayed, and its repr hides it."""
+    """Untrusted text exactly as it was received, for editing. It is never displayed: its repr hides the text."""
 
     text: str
 
@@ -70,13 +70,13 @@ Language = Literal[
 """The code of a language in a request."""
 
 PATTERN_DESCRIPTIONS: dict[str, str] = {}
-"""For each pattern of `string_form`: the description of the values that match it."""
+"""Descriptions of valid values, by the pattern given to `string_form`."""
 
 
 def string_form(
     pattern: str, description: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
-    """Return a constraint for a string that must match `pattern`. Error messages say “must be” and the `description`."""
+    """Return a constraint for a string that matches `pattern`. Error messages say “must be” and the `description`."""
     PATTERN_DESCRIPTIONS[pattern] = description
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
@@ -132,7 +132,7 @@ SubdomainName = Annotated[
 
 @dataclass(frozen=True)
 class KnownValues:
-    """Marks a string whose usual values are documented. Other values are accepted and shown unchanged."""
+    """Marks a string with documented values. Other values are accepted and shown unchanged."""
 
     values: tuple[str, ...]
 

@@ -20,13 +20,13 @@ class User(Model):
 
     @property
     def name(self) -> str:
-        """Return the display name, else the email address, else the ID."""
+        """Return the display name or, if there is none, the email address, else the ID."""
         return self.display_name or self.email or safe_line(self.id)
 
 
 def _unknown_author(value: Any) -> Any:
-    nobody = value is None or (isinstance(value, dict) and value.get("id") == "")
-    return User.model_construct(id="", display_name="Unknown") if nobody else value
+    is_unknown = value is None or (isinstance(value, dict) and value.get("id") == "")
+    return User.model_construct(id="", display_name="Unknown") if is_unknown else value
 
 
 Author = Annotated[User, BeforeValidator(_unknown_author), Field(default=None, validate_default=True)]

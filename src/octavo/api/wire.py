@@ -34,13 +34,12 @@ class Request:
 
     method: str
     url: str
-    """Path and query, beginning with `/v1`. The response of a read is cached under this URL."""
+    """Path and query, beginning with `/v1`. Responses are cached under this URL."""
     body: dict[str, Any] | None = None
 
 
 class NoSuchOperation(LookupError):
-    """No operation has this method and path. `methods` are the methods that the path supports. Empty if no operation
-    has the path."""
+    """No operation has this method and path. `methods` are those of other operations with this path, if any."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")
@@ -49,7 +48,7 @@ class NoSuchOperation(LookupError):
 
 @dataclass(frozen=True)
 class Route:
-    """A method and path with which an operation is sent. There is one for each type of `at`."""
+    """A method and path of an operation. Operations have a route for each type of `at`."""
 
     spec: Spec
     at_type: type[Ref] | None
@@ -58,40 +57,39 @@ class Route:
 
     @property
     def key(self) -> str:
-        """Return the method and path, such as `GET /v1/user`. The name of the operation is not unique."""
+        """Return the method and path, such as `GET /v1/user`. Unlike the name of the operation, they are unique."""
         return f"{self.spec.method} {self.path}"
 
 
 class NothingChanged(ValueError):
-    """An update sets no field, so there is nothing to send."""
+    """An update with no field set, so there is nothing to send."""
 
     def __init__(self) -> None:
         super().__init__("nothing was changed")
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Convert an operation to a request. Raises NothingChanged for an update without fields, and ValueError for a value
-    that cannot be in a path."""
+    """Convert an operation to a request. Raises NothingChanged, or ValueError for a value that a path cannot have."""
     spec = SPECS[type(op)]
-    sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
-    in_query = query_fields(spec)
-    query = {name: value for name, value in sent.items() if name in in_query and value is not None}
-    body = {name: value for name, value in sent.items() if name not in in_query} if body_fields(spec) else None
+    fields = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
+    query_names = query_fields(spec)
+    query = {name: value for name, value in fields.items() if name in query_names and value is not None}
+    body = {name: value for name, value in fields.items() if name not in query_names} if body_fields(spec) else None
     if spec.is_update and body == {}:
         raise NothingChanged
     url = url_path(op)
-    pairs = [
+    query_pairs = [
         (name, str(each).lower() if isinstance(each, bool) else each)
         for name, value in query.items()
         for each in (value if isinstance(value, list) else [value])
     ]
-    if pairs:
-        url += "?" + urlencode(pairs)
+    if query_pairs:
+        url += "?" + urlencode(query_pairs)
     return Request(spec.method, url, body)
 
 
 def decode(request: Request) -> Operation[Any]:
-    """Convert a request to the operation. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
+    """Convert a request to an operation. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
     path, _, query = request.url.partition("?")
     matching_routes = _find_routes(path)
     if all(route.spec.method != request.method for route, _ in matching_routes):
@@ -104,14 +102,14 @@ def decode(request: Request) -> Operation[Any]:
 
 
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
-    """Return the operation for a route. `values` are its fields by their API names. Raises ValidationError."""
-    at = {"at": route.at_type.model_validate(values)} if route.at_type else {}
-    own_values = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
-    return route.spec.operation.model_validate({**own_values, **at})
+    """Return the operation for a route with these field values by API name. Raises ValidationError."""
+    at_field = {"at": route.at_type.model_validate(values)} if route.at_type else {}
+    field_values = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
+    return route.spec.operation.model_validate({**field_values, **at_field})
 
 
 def url_path(op: Operation[Any]) -> str:
-    """Return the path of the request for an operation, beginning with `/v1`."""
+    """Return the path to which an operation is sent, beginning with `/v1`."""
     spec = SPECS[type(op)]
     at: Ref | None = getattr(op, "at", None)
     prefix, content = (_fill(at.path, at), at.content) if at else ("", "")
@@ -119,7 +117,7 @@ def url_path(op: Operation[Any]) -> str:
 
 
 def routes(spec: Spec) -> list[Route]:
-    """Return the routes of an operation: one for each type of its field `at`."""
+    """Return the routes of an operation, one for each type of its field `at`."""
     if not spec.at_types:
         return [Route(spec, None, VERSION + _with_wire_names(spec.path))]
     return [
@@ -129,7 +127,7 @@ def routes(spec: Spec) -> list[Route]:
 
 
 def path_template(op: Operation[Any]) -> str:
-    """Return the path of an operation for logs and errors. It has the names of the parameters, not their values."""
+    """Return the path of an operation with the names of its parameters, not their values, for logs and errors."""
     at = type(getattr(op, "at", None))
     return next(route.path for route in routes(SPECS[type(op)]) if route.at_type in (at, None))
 
@@ -150,21 +148,21 @@ def body_fields(spec: Spec) -> frozenset[str]:
 
 
 def _decode_operation(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
-    in_query, in_body = query_fields(route.spec), body_fields(route.spec)
-    values_by_name: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in in_body}
+    query_names, body_names = query_fields(route.spec), body_fields(route.spec)
+    values_by_name: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in body_names}
     for name, texts in parse_qs(query, keep_blank_values=True).items():
-        if name in in_query:
+        if name in query_names:
             values_by_name[name] = texts if is_list_field(route.spec, name) else texts[-1]
-    if route.spec.is_update and in_body and not body:
+    if route.spec.is_update and body_names and not body:
         raise NothingChanged
     op = operation_for_route(route, {**values_by_name, **values})
-    if errors := list(_type_errors(op, {name: value for name, value in values_by_name.items() if name in in_body})):
+    if errors := list(_type_errors(op, {name: value for name, value in values_by_name.items() if name in body_names})):
         raise ValidationError.from_exception_data(type(op).__name__, errors)
     return op
 
 
 def _type_errors(decoded: Any, given: Any, *loc: int | str) -> Iterator[InitErrorDetails]:
-    """Yield an error for each value of a body that pydantic converted to a boolean or a number, such as "yes" to true."""
+    """Yield an error for each value of a body that pydantic converted to a boolean or number, such as "yes" to true."""
     if decoded is given:  # Any JSON is allowed here, and it may be large.
         return
     match decoded, given:
@@ -186,7 +184,7 @@ def _type_errors(decoded: Any, given: Any, *loc: int | str) -> Iterator[InitErro
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the routes that match a path, and the values of the path parameters. Fewer parameters come first."""
+    """Return the routes that match a path, each with its path parameters. Routes with fewer parameters come first."""
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
@@ -225,7 +223,7 @@ def is_list_field(spec: Spec, name: str) -> bool:
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    """Yield the members of a union type, without `Annotated`. For any other type, yield the type itself."""
+    """Yield the types in a union, without `Annotated`. For a type that is no union, yield the type."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     for each in members:
         yield get_args(each)[0] if get_origin(each) is Annotated else each
@@ -264,11 +262,11 @@ _VALUE_RULES = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""The rule for a valid value, by the type of pydantic error. It follows “must be”, such as “text”."""
+"""What a valid value is, by the type of the pydantic error, such as “text”. Stands after “must be”."""
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the error message for the first invalid value. It has the allowed values, but never the invalid one."""
+    """Return the error message for the first invalid value. It has the valid values, but never the invalid value."""
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
@@ -279,14 +277,14 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the error message for the first field that is null but must not be. None if there is none."""
+    """Return the error message for the first field that is null but must not be null. None if all are valid."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def value_rule(error: ErrorDetails, same_errors: list[ErrorDetails]) -> str:
-    """Return a rule such as `must be a whole number`. `same_errors` are all errors with the same type and field."""
+    """Return a rule such as `must be a whole number`. `same_errors` are all errors of the same type and field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -325,7 +323,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _field_path(error: ErrorDetails, given: Any) -> str:
-    """Return the name of a field in messages, such as `position.before.space` or `changes[0].title`."""
+    """Return the name of a field for messages, such as `position.before.space` or `changes[0].title`."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):
         is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value
