@@ -102,6 +102,16 @@ CASES = {
             "    [fShips] The first paragraph is about the harbour and all the ships that come here in the summer.",
         ],
     ),
+    "an item made a heading with new words and a paragraph": (
+        f"* The keeper of the light counts the ships – {THIRD}",
+        f"## The keeper of the light counts the boats\n\n{THIRD}",
+        [
+            "% list → heading, paragraph",
+            "  ~ heading",
+            "    The keeper of the light counts the [-ships –][+boats]",
+            "  = 1",
+        ],
+    ),
     "split between words without space": (
         f"{FIRST}`keeper`\n\n{SECOND}`gull`\n\n{THIRD}",
         f"{FIRST}\n\n`keeper`\n\n{SECOND}\n\n`gull`\n\n{THIRD}",

@@ -16,6 +16,7 @@ from octavo.documents.diff_nodes import (
     DraftEntry,
     Node,
     changed_run_attributes,
+    compared_attributes,
     container_node,
     insert_in_order,
     leaf_node,
@@ -392,6 +393,8 @@ def _with_cell_text(node: Node, old_texts: dict[int, Node]) -> Node:
         return container_node(node.block, [_with_cell_text(child, old_texts) for child in node.children])
     cell = old_texts.get(id(node)) or leaf_node(Block(node.kind))
     block = node.block._replace(runs=cell.block.runs, lines=cell.block.lines, key=cell.block.key)
+    if "id" not in compared_attributes(node.block):  # An anchor that is made from the title does not fit the old text.
+        block = block._replace(attrs={name: value for name, value in block.attrs.items() if name != "id"})
     return Node(block, [], -id(block), cell.text)
 
 
