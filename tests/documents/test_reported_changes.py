@@ -82,6 +82,7 @@ STEPS = f"1. {{}}\n\n{indented(MAKE)}\n\n2. {{}}"
 ENGLISH = ("Build the gate with it:", "Open the gate and look whether the water comes.")
 JAPANESE = ("門を作ります：", "門を開けて、水が来るかどうかを見てください。")
 INFO = '{{% hint style="info" %}}\n{}\n{{% endhint %}}'
+FIGURE = '<figure><img src="{}.png" alt=""><figcaption><p>{}</p></figcaption></figure>'
 IOS_TAB = '{{% tab title="{}" %}}\n'
 OPEN_GATE = "+ (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;"
 MOVE_BOATS = '[Harbour moveBoats:@{@"first" : @"Anna", @"second": @"Bertha", @"port": @"Wick"}];'
@@ -339,6 +340,24 @@ CHANGES = {
     "text taken out of an item and put below other text": (
         f"1. One.\n2. Two.\n\n{indented(SENTENCE)}\n\n{OTHER}\n\nEnd.",
         f"1. One.\n2. Two.\n\n{OTHER}\n\n{SENTENCE}\n\nEnd.",
+    ),
+    "hint added above a heading turned into an expandable section": (
+        f"{LAMPS}\n\n### More\n\n{SENTENCE}\n\n{OTHER}",
+        f"{LAMPS}\n\n{INFO.format('Read it.')}\n\n"
+        + CONTAINERS["expandable"].replace("INSIDE", f"{SENTENCE}\n\n{OTHER}"),
+    ),
+    "heading moved up, and a similar heading added above a list": (
+        f"{WAIT}\n\n#### Raise the bridge\n\n### Call your boats with the harbour radio",
+        f"{WAIT}\n\n### Call your boats with the harbour radio\n\n{LAMPS}\n\n### Raise the bridge\n\n"
+        "#### Test your boats with the harbour radio\n\n* Ring it.\n\nEnd.",
+    ),
+    "item moved up, and a similar item added at its old place": (
+        "* name of the boat that leaves\n* order of the boats\n* startTime: set when the boat should start",
+        "* name of the boat that leaves\n* startTime: set when the boat should start\n* order of the boats\n* createdBy: set when the boat was created",
+    ),
+    "caption added above another image with a caption": (
+        f"{WAIT}\n\n{FIGURE.format('gate-1', '')}\n\n{OTHER}",
+        f"{WAIT}\n\n{FIGURE.format('gate-1', 'The gate of the lock at high water')}\n\n{LAMPS}\n\n{FIGURE.format('gate-2', 'Boats')}\n\n{OTHER}",
     ),
     "items put into an item": (
         "* one of the boats\n* two of the boats\n* three of the boats\n* four",
@@ -832,6 +851,40 @@ EXPECTED_LINES = {
         "  + item Two.",
         "= 1",
         f"> 1 paragraph {SENTENCE}",
+        "= 1",
+    ],
+    "hint added above a heading turned into an expandable section": [
+        "= 1",
+        "+ hint Read it.",
+        "% wrapped in an expandable “More”",
+        "  ~ expandable, heading → expandable",
+        "    = 2",
+    ],
+    "heading moved up, and a similar heading added above a list": [
+        "= 1",
+        "> 1 heading Call your boats with the harbour radio",
+        f"+ paragraph {LAMPS}",
+        "~ heading, level: 4 → 3",
+        "< 1 heading Call your boats with the harbour radio",
+        "+ heading Test your boats with the harbour radio",
+        "+ list Ring it.",
+        "+ paragraph End.",
+    ],
+    "item moved up, and a similar item added at its old place": [
+        "~ list",
+        "  = 1",
+        "  > 1 item startTime: set when the boat should start",
+        "  = 1",
+        "  < 1 item startTime: set when the boat should start",
+        "  + item createdBy: set when the boat was created",
+    ],
+    "caption added above another image with a caption": [
+        "= 1",
+        "~ figure",
+        "  ~ image",
+        "    rewritten [+The gate of the lock at high water]",
+        f"+ paragraph {LAMPS}",
+        "+ figure Boats",
         "= 1",
     ],
     "items put into an item": [

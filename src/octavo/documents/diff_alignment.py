@@ -68,15 +68,17 @@ _MAX_COMPARED = 6000
 _MAX_PAIRS = 250_000
 
 
-def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Pair the blocks of two versions in order. A block without a counterpart is paired with None."""
+def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: frozenset[int] = frozenset()) -> list[Pair]:
+    """Pair the blocks of two versions in order. A block without a counterpart is paired with None. A block whose
+    `look_id` is in `moved_look_ids` is only paired with an equal block."""
     pairs: list[Pair] = []
     ranges = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in ranges if not each.equal]
-    movable_ids = _movable_look_ids(
+    movable_ids = movable_look_ids(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]], [node for gap in gaps for node in new[gap.j1 : gap.j2]]
     )
     movable_ids -= {look_id for gap in gaps if (look_id := _look_id_of_copy(gap, old, new, movable_ids)) is not None}
+    movable_ids |= moved_look_ids
     for is_equal, i1, i2, j1, j2 in ranges:
         if is_equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
@@ -184,7 +186,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
     return sum(node.size for node in nodes) < MIN_MOVED_LENGTH and not any(node.kind in _PART_KINDS for node in nodes)
 
 
-def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
+def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
     """Return the look IDs of blocks that occur once in each version, and are long enough to be recognized elsewhere."""
     old_look_ids, new_look_ids = [node.look_id for node in old], [node.look_id for node in new]
     common_ids = set(old_look_ids).intersection(new_look_ids)
@@ -255,8 +257,9 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
-        # At least 0.5, so that an image and its replacement are paired.
-        return 0.5 + 0.5 * text_similarity(old_text, new_text)
+        # At least 0.5, so that an image and its replacement are paired. The same file counts more than its caption.
+        least = 0.9 if _image_files(old) == _image_files(new) else 0.5
+        return least + (1 - least) * text_similarity(old_text, new_text)
     if not old_text and not new_text:
         return 0.7 - penalty
     is_same_container = old_kind == new_kind and old_kind in _CONTAINER_KINDS and _is_same_container(old, new)
@@ -303,6 +306,10 @@ def _only_link(node: Node) -> str | None:
 
 def _has_image(node: Node) -> bool:
     return node.kind == "figure" or any(run.kind == "image" for run in node.block.runs)
+
+
+def _image_files(node: Node) -> list[str]:
+    return [str(block.attrs.get("src")) for block in node.block.walk() if block.kind == "image"]
 
 
 def _is_same_container(old: Node, new: Node) -> bool:

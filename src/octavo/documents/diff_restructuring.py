@@ -10,7 +10,7 @@ from itertools import count, dropwhile, groupby, takewhile
 from typing import NamedTuple
 
 from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Run, kinds_with, plain_text
-from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, similarity
+from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, movable_look_ids, similarity
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, changed_attributes, leaf_node, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
@@ -53,12 +53,22 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
         adjacent = list(group)
         joined_drafts += adjacent if is_stable else join_split_texts(adjacent, compare)
     drafts, joined_drafts = joined_drafts, []
+    moved = _moved_look_ids(drafts)
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived", "restructured")):
         adjacent = list(group)
         joined_drafts += (
-            adjacent if is_stable else _join_across_edges(adjacent, compare) or _join_between_edits(adjacent, compare)
+            adjacent
+            if is_stable
+            else _join_across_edges(adjacent, compare, moved) or _join_between_edits(adjacent, compare, moved)
         )
     return joined_drafts
+
+
+def _moved_look_ids(drafts: Sequence[DraftEntry]) -> frozenset[int]:
+    """Return the look IDs of long blocks that were removed in one place and added in another, even inside others."""
+    removed = [each for draft in drafts if draft.status == "removed" and draft.old for each in draft.old.walk()]
+    added = [each for draft in drafts if draft.status == "added" and draft.new for each in draft.new.walk()]
+    return movable_look_ids(removed, added)
 
 
 def _join_splits_inside(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
@@ -78,7 +88,9 @@ def _is_leaf(draft: DraftEntry) -> bool:
     return bool(nodes) and not any(node.children for node in nodes)
 
 
-def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry] | None:
+def _join_across_edges(
+    drafts: list[DraftEntry], compare: CompareNodes, moved: frozenset[int]
+) -> list[DraftEntry] | None:
     """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
     if len(drafts) < 2 or not (
         _container_kinds(draft.old for draft in drafts) & _container_kinds(draft.new for draft in drafts)
@@ -116,7 +128,7 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes) -> list[
     old_parts, new_parts = (list(_flatten_containers(nodes, is_whole)) for nodes in (old, new))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
-    pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
+    pairs = [part for pair in _pair_parts(old_parts, new_parts, moved) for part in _split_container_pair(pair)]
     paired_nodes = [old_part.node for old_part, other in pairs if old_part is not None and other is not None]
     if (
         sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing_texts)
@@ -125,11 +137,11 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes) -> list[
         return None  # The pairs do not contain the moved text, so nothing is joined.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
-        *_join_between_edits(drafts[:first], compare),
-        *_drafts_of(before_pairs, compare),
+        *_join_between_edits(drafts[:first], compare, moved),
+        *_drafts_of(before_pairs),
         _compare_single_block(_restructured_draft(pairs, compare, _same_containers(pairs)), compare),
-        *_drafts_of(after_pairs, compare),
-        *_join_between_edits(drafts[last:], compare),
+        *_drafts_of(after_pairs),
+        *_join_between_edits(drafts[last:], compare, moved),
     ]
 
 
@@ -194,22 +206,22 @@ def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[s
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
-def _join_between_edits(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+def _join_between_edits(drafts: Sequence[DraftEntry], compare: CompareNodes, moved: frozenset[int]) -> list[DraftEntry]:
     joined_drafts: list[DraftEntry] = []
     for is_whole, group in groupby(drafts, lambda draft: draft.status in ("added", "removed")):
         group_drafts = list(group)
-        joined_drafts += _join_rearranged(group_drafts, compare) if is_whole else group_drafts
+        joined_drafts += _join_rearranged(group_drafts, compare, moved) if is_whole else group_drafts
     return joined_drafts
 
 
-def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved: frozenset[int]) -> list[DraftEntry]:
     drafts = join_converted_tables(join_rewritten_operations(drafts, compare), compare)
     index = next((index for index, draft in enumerate(drafts) if draft.status == "restructured"), None)
     if index is not None:
         return [
-            *_join_rearranged(drafts[:index], compare),
+            *_join_rearranged(drafts[:index], compare, moved),
             drafts[index],
-            *_join_rearranged(drafts[index + 1 :], compare),
+            *_join_rearranged(drafts[index + 1 :], compare, moved),
         ]
     old = [draft.old for draft in drafts if draft.old]
     new = [draft.new for draft in drafts if draft.new]
@@ -220,14 +232,16 @@ def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes) -> list[Dr
     new_parts = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS or not any(part.path for part in (*old_parts, *new_parts)):
         return drafts
-    pairs = _pair_parts(old_parts, new_parts)
+    pairs = _pair_parts(old_parts, new_parts, moved)
     length = sum(_kept_length(*pair) for pair in pairs)
     shorter_length = min(sum(node.size for node in side) for side in (old, new))
     if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * shorter_length):
         return drafts
     before_pairs, pairs, after_pairs = _split_edges(pairs)
+    if not any(part.path for pair in pairs for part in pair if part is not None):
+        return drafts
     draft = _compare_single_block(_restructured_draft(pairs, compare), compare)
-    return [*_drafts_of(before_pairs, compare), draft, *_drafts_of(after_pairs, compare)]
+    return [*_drafts_of(before_pairs), draft, *_drafts_of(after_pairs)]
 
 
 def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
@@ -272,9 +286,11 @@ def _title(block: Block) -> tuple[Run, ...]:
     return (Run(title),) if title else ()
 
 
-def _pair_parts(old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers]) -> list[_Pair]:
+def _pair_parts(
+    old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers], moved: frozenset[int]
+) -> list[_Pair]:
     by_node = {id(part.node): part for part in (*old_parts, *new_parts)}
-    pairs = align([part.node for part in old_parts], [part.node for part in new_parts])
+    pairs = align([part.node for part in old_parts], [part.node for part in new_parts], moved)
     return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
 
 
@@ -286,22 +302,25 @@ def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """Divide pairs into the additions and removals before a restructuring, the restructuring, and those after it."""
+    """Divide pairs into the additions and removals before a restructuring, the restructuring, and those after it. A
+    container of which no block was kept is added or removed as a whole."""
 
-    def is_outside(pair: _Pair) -> bool:
-        one, other = pair
-        return (one is None or other is None) and not any(part.path for part in pair if part is not None)
+    def containers(pairs: Iterable[_Pair]) -> set[int]:
+        return {id(part.path[0]) for pair in pairs for part in pair if part is not None and part.path}
 
-    first, last = 0, len(pairs)
-    while first < last and is_outside(pairs[first]):
-        first += 1
-    while last > first and is_outside(pairs[last - 1]):
-        last -= 1
-    return pairs[:first], pairs[first:last], pairs[last:]
+    kept_ids = containers(pair for pair in pairs if None not in pair)
+    while True:
+        inside = [index for index, pair in enumerate(pairs) if None not in pair or containers([pair]) & kept_ids]
+        first, last = (inside[0], inside[-1] + 1) if inside else (len(pairs), len(pairs))
+        if (container_ids := containers(pairs[first:last])) <= kept_ids:
+            return pairs[:first], pairs[first:last], pairs[last:]
+        kept_ids |= container_ids
 
 
-def _drafts_of(pairs: Sequence[_Pair], compare: CompareNodes) -> list[DraftEntry]:
-    return [_draft(old, new, compare) for old, new in pairs]
+def _drafts_of(pairs: Sequence[_Pair]) -> list[DraftEntry]:
+    """Return the drafts of pairs that have only one block each."""
+    removed, added = (list(_outermost_nodes(pair[side] for pair in pairs)) for side in (0, 1))
+    return [*(DraftEntry("removed", old=node) for node in removed), *(DraftEntry("added", new=node) for node in added)]
 
 
 def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare: CompareNodes) -> DraftEntry:
@@ -573,7 +592,7 @@ def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
         container.settings += (AttributeChange("title", before, after),) if before != after else ()
 
 
-def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
+def _outermost_nodes(parts: Iterable[_NodeInContainers | None]) -> Iterator[Node]:
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node
