@@ -235,7 +235,7 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
     target.on_removed(item.id)
 
 
-# The trash. The API does not list deleted spaces, so this computer remembers its own.
+# The trash. The API does not list deleted spaces, so Octavo stores which spaces were deleted here.
 
 
 def remember_deleted_space(app: Shell, organization_id: str, space: Space) -> None:

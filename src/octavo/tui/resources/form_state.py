@@ -318,7 +318,7 @@ class FormState:
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
-        """Return the errors to show, by field name. Before the first attempt to send, only those in changed fields."""
+        """Return the errors to show, by field name. Before the first attempt to send, unchanged fields show none."""
         visible_errors = {
             name: sentence
             for name, sentence in result.errors.items()

@@ -154,7 +154,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 def open_bulk_edit_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
 ) -> None:
-    """Open a form that makes the same change in all `items`. Fields that the user leaves empty stay unchanged."""
+    """Open a form that changes all `items` alike, then calls `clear_selection`. Empty fields stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
     first_item, *other_items = items
     item_arguments = resource.arguments_for(arguments, first_item)

@@ -66,7 +66,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects. A `MarkedRedirect` replaces each one with a problem, if the site structure is loaded."""
+    """Return the redirects, those with a problem as `MarkedRedirect`, if `responses` has the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
@@ -161,19 +161,19 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
     targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
     end_counts = Counter(chain_ends(targets, base_url).values())
     source = path_of_link(link, base_url)
-    asked_paths: set[str] = set()
+    requested_paths: set[str] = set()
     while True:
         chain = follow_redirects(source, targets, base_url)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base_url)
         redirect = redirects_by_path.get(path)
         # Stop at a section or space. Other targets need a request, because only the server knows which pages are deleted.
         if (
-            path in asked_paths
-            or len(asked_paths) >= MAX_REQUESTS
+            path in requested_paths
+            or len(requested_paths) >= MAX_REQUESTS
             or (redirect is not None and redirect.destination.kind in ("site-section", "site-space"))
         ):
             break
-        asked_paths.add(path)
+        requested_paths.add(path)
         if not await _resolve_on_server(live, at, path, targets):
             break
     has_redirect = len(chain.steps) > 1 or chain.end == "dead end"

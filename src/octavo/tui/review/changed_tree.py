@@ -117,8 +117,6 @@ class ChangedTree:
         """Return the unsent drafts on the page with this key."""
         return self._unsent.get(key, ())
 
-    # Drawing
-
     def show(self, changed: Sequence[ChangedPage]) -> None:
         """Draw the tree with the changed pages. The selected page stays selected."""
         comparison, tree = self._comparison, self.widget
@@ -218,8 +216,6 @@ class ChangedTree:
         hidden = f"{plural(sum(counts), 'change')} hidden on {plural(pages, 'page')}" if pages else "nothing is hidden"
         return f"Only meaning: {hidden}"
 
-    # Navigation
-
     def select_page(self, key: str) -> bool:
         """Select the page with this key. Return False if the page has no changes and no comments."""
         return key in self._reading_order and self.widget.select_hidden(key)
@@ -248,8 +244,6 @@ class ChangedTree:
     def why_no_whole_tree(self) -> str | None:
         """Return the reason why all pages cannot be shown. None if they can be shown."""
         return None if self._comparison.new_pages else StillLoading("The pages are still loading.")
-
-    # Viewed marks
 
     def load_marks(self) -> None:
         """Load which pages you viewed. A page that changed since then loses its mark."""
@@ -286,8 +280,6 @@ class ChangedTree:
         else:
             number = self._comparison.change_request.number
             self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
-
-    # Reading position
 
     def save_position_soon(self) -> None:
         """Store the reading position after `SAVE_DELAY` seconds."""

@@ -84,9 +84,9 @@ class ConflictedPage:
         """Return the name under which the choice for the conflict `name` of this page is stored."""
         return f"{self.page_id} {name}"
 
-    def unresolved(self, choices: Collection[str]) -> list[str]:
+    def unresolved(self, chosen_names: Collection[str]) -> list[str]:
         """Return the names of the conflicts that need a choice. Conflicts that are merged word by word need none."""
-        return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
+        return [name for name, each in self.conflicts if name not in chosen_names and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
         """Return the title of the page after its text becomes `text`. None if the title stays the same."""
@@ -145,21 +145,23 @@ class OpenConflicts:
             return self
         return replace(self, pages=tuple(each for each in self.pages if each.page_id == page_id), tree_conflicts=())
 
-    def count_unresolved(self, choices: Collection[str]) -> int:
-        count_on_pages = sum(len(page.unresolved(choices)) for page in self.pages)
-        return count_on_pages + sum(len(conflict.unresolved(choices)) for conflict in self.tree_conflicts)
+    def count_unresolved(self, chosen_names: Collection[str]) -> int:
+        count_on_pages = sum(len(page.unresolved(chosen_names)) for page in self.pages)
+        return count_on_pages + sum(len(conflict.unresolved(chosen_names)) for conflict in self.tree_conflicts)
 
-    def resolved_pages(self, choices: Collection[str]) -> list[ConflictedPage]:
+    def resolved_pages(self, chosen_names: Collection[str]) -> list[ConflictedPage]:
         """Return the pages that have at least one choice and no unresolved conflicts."""
         return [
             page
             for page in self.pages
-            if not page.unresolved(choices) and any(name in choices for name, _ in page.conflicts)
+            if not page.unresolved(chosen_names) and any(name in chosen_names for name, _ in page.conflicts)
         ]
 
-    def is_ready(self, choices: Collection[str]) -> bool:
+    def is_ready(self, chosen_names: Collection[str]) -> bool:
         """Return True if a page or a tree conflict is resolved, so that there is something to save."""
-        return bool(self.resolved_pages(choices)) or any(conflict.name in choices for conflict in self.tree_conflicts)
+        return bool(self.resolved_pages(chosen_names)) or any(
+            conflict.name in chosen_names for conflict in self.tree_conflicts
+        )
 
     def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
         """Return the page edits that save the choices. `label` names the change request in conflict markers, such as

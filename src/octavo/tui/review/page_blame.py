@@ -131,8 +131,6 @@ class BlameScreen(ListView[BlamedBlock]):
         request = self.rows.item.change_request if self.rows.item is not None else None
         return [request] if request is not None else []
 
-    # Loading
-
     def _start(self) -> None:
         self.blame = PageBlame(self.live, self.target.at, self.target.page_id)
         self.load_older()
@@ -204,8 +202,6 @@ class BlameScreen(ListView[BlamedBlock]):
     def _space(self) -> SpaceRef:
         at = self.target.at
         return at if isinstance(at, SpaceRef) else at.space
-
-    # Drawing
 
     def _heading(self, item: BlamedBlock) -> RowHeading:
         if item.origin is None:
@@ -303,8 +299,6 @@ class BlameScreen(ListView[BlamedBlock]):
         except ApiError as error:
             self._people[request.id] = error
         self._draw_details()
-
-    # Opening
 
     def _is_opened_from(self, request: ChangeRequest) -> bool:
         return request.ref(self._space) == self.target.at

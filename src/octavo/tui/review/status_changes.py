@@ -259,7 +259,7 @@ def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *statuse
 
 
 def requires(permission: str, *statuses: str) -> WhyNot:
-    """Return the `why_not` of a command for one change request that needs `permission` and one of `statuses`."""
+    """Return the `why_not` of a command that needs `permission`, one of `statuses` and a single change request."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *statuses))
 
 

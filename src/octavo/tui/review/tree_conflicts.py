@@ -61,9 +61,9 @@ class TreeConflict:
         """What the view draws of this conflict: the title, the summary and the two choices."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
-    def unresolved(self, choices: Collection[str]) -> list[str]:
+    def unresolved(self, chosen_names: Collection[str]) -> list[str]:
         """Return a list with the name of this conflict. Empty if you chose a version, or if it cannot be resolved."""
-        return [self.name] if self.can_choose and self.name not in choices else []
+        return [self.name] if self.can_choose and self.name not in chosen_names else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
         """Return the edit that carries out a choice. None without a choice, or if no edit is needed."""
