@@ -66,7 +66,8 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Return the results of `function` for all `items`, at most `limit` at a time. Raises the first error."""
+    """Return the results of `function` for `items`, in their order. Runs at most `limit` at a time. Raises the first
+    error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:
@@ -88,8 +89,7 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Return the result of `function`, run in a thread. Raises Overdue after `seconds`. Calls `on_delay` after
-    `delay`."""
+    """Return the result of `function`, run in a thread. Raises Overdue after `seconds`. Calls `on_delay` meanwhile."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

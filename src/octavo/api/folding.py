@@ -95,9 +95,9 @@ _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
 """Matches a mention of a page in an indexed text: the URL of the page in private-use letters."""
 MAX_SPLIT_WORD_LENGTH = 60
-"""Maximum number of letters of a compound word that is split. Longer words are data."""
+"""Maximum number of letters of a compound word that is split. Longer words are data, not names."""
 MAX_SUBWORDS = 8
-"""Maximum number of subwords of a compound word that is split. Words with more are data."""
+"""Maximum number of subwords of a compound word that is split. Words with more are data, not names."""
 
 
 @cache
@@ -107,8 +107,7 @@ def _unspaced() -> re.Pattern[str]:
 
 
 def to_index_text(text: str) -> str:
-    """Convert text for the tokenizer `unicode61`. Characters of scripts without spaces become words. `C++` is not
-    `C`."""
+    """Convert text for the tokenizer `unicode61`. Letters of scripts without spaces become words. `C++` is not `C`."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)

@@ -114,7 +114,7 @@ class Ref(Model):
 
     path: ClassVar[str] = ""
     content: ClassVar[str] = ""
-    """Path segments between this resource and its content, such as `/content`. Empty if there are none."""
+    """Path segments between this resource and its pages, such as `/content`. Empty if there are none."""
 
     def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -236,7 +236,7 @@ class Spec:
 
 
 def read(codec: TypeAdapter[T], body: bytes) -> T:
-    """Return the body of a response as an object, without unreadable parts. Raises ValueError if it is unreadable."""
+    """Return the body of a response as an object, without unreadable parts. Raises ValueError if nothing is left."""
     try:
         return codec.validate_json(body)
     except ValidationError as wrong:

@@ -42,13 +42,13 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the server and account that the options or environment select. Raises ValueError with a user message."""
+    """Return the server and account that the options or the environment select. Raises ValueError for the user."""
     saved_profiles = profile_store_of(settings).read()
     return profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Return the selected account and its API key. Raises Failure: if there is no usable key, with exit code 4."""
+    """Return the selected account and its API key. Raises Failure, with exit code 4 if there is no usable key."""
     try:
         access = resolve_access(settings, options)
         key = signing_in.token_of(profile_store_of(settings).with_longer_timeout(tell), access)

@@ -221,7 +221,7 @@ def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
 
 
 def spec_of(name: str) -> Spec:
-    """Return the declaration of the operation `name`, such as `comments.List`. Raises Failure with a suggestion."""
+    """Return the declaration of an operation such as `comments.List`. Raises Failure with a suggestion if unknown."""
     spec = find_spec(name)
     if spec is not None:
         return spec

@@ -332,7 +332,7 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. If `is_for_command`, they do not reset options before the command's name."""
+    """Add options such as `--profile`. If `is_for_command`, an option before the command's name keeps its value."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     profile_help = "the name of the account to use (as shown by `octavo auth status`)"

@@ -55,7 +55,7 @@ _MISSING_STATUSES = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Request the URLs, and return why each broken URL fails. If too many, `incomplete_notes` gets a sentence."""
+    """Request the URLs, and return why broken URLs fail. If there are too many, `incomplete_notes` gets a sentence."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked_urls = list(urls)[:_MAX_CHECKED_URLS]
@@ -347,7 +347,7 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links and includes, which may need the pages that the links lead to. Raises ApiError."""
+    """Return the check of links, files and includes. Loads the pages that the links lead to. Raises ApiError."""
     checked_pages = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_link_index(revision, target), checked_pages)
     linked_ids = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_pages)
@@ -401,7 +401,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default, without `ignored`. Raises Failure."""
+    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default rules, but no `ignored` rules. Raises
+    Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

@@ -202,8 +202,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`, or of the user's editor. The caller must call `delete_editor_file` after it has
-    stored the text. Raises Failure if there is no text."""
+    """Return the text of `-m` or `-F`, else what the user writes in an editor. The caller must call
+    `delete_editor_file` after it has stored the text. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -216,7 +216,7 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return a text that the user writes in an editor. `options.editor_file` gets its path. Raises Failure."""
+    """Return a text that the user writes in an editor. `options.editor_file` gets the file. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {file_name: value for file_name, value in os.environ.items() if file_name != "OCTAVO_API_KEY"}
     handle, file_name = tempfile.mkstemp(suffix=".md", prefix="octavo-")

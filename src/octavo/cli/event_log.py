@@ -144,7 +144,8 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the log entries in a folder, oldest first. With `wait`, never end: call it before each look for more."""
+    """Yield the entries of the log files in a folder, oldest first. With `wait`, never end: call `wait` before each
+    search for new entries. Raises OSError."""
     path = folder / FILE
     with _open_if_exists(path) as file:  # opened before the older file, because it may be renamed meanwhile
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:

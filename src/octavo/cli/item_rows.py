@@ -64,7 +64,7 @@ _CHECK_NAMES = {
 async def change_row(
     resolver: RefResolver, change_request: ChangeRequest, space: Space | None, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return a change request as JSON. Requests are sent only for fields in `field_names`. Raises ApiError."""
+    """Return a change request as JSON. Further requests are sent only for fields in `field_names`. Raises ApiError."""
     live = resolver.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await resolver.name_of(space_id)

@@ -167,7 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store a proposed note, and return it as JSON. Raises ToolError if it is invalid, not placed or too many."""
+        """Store a proposed note, and return it as JSON. Raises ToolError if it is invalid, not placed or at a limit."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))

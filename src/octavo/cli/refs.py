@@ -153,7 +153,7 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization last open in the app, else the first. Raises ApiError, or Failure without one."""
+        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if none exists."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -179,7 +179,7 @@ class RefResolver:
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space with the title, short name or ID `name`. Raises ApiError, or Failure unless one matches."""
+        """Return the space with a title, short name or ID. Raises ApiError, or Failure unless exactly one matches."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -196,8 +196,8 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last,
-        whose name the user is told. None if there is neither. Raises ApiError or Failure."""
+        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last. The
+        user is told about the latter. None if there is neither. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
@@ -253,7 +253,7 @@ class RefResolver:
         raise Failure(f"Could not find change request {name} in {space.title}. {hint}", NOT_FOUND)
 
     async def page(self, target: RefTarget, name: str) -> Page:
-        """Return a page without text by its path, ID or title. Raises ApiError, or Failure unless one matches."""
+        """Return a page without text, by path, ID or title. Raises ApiError, or Failure unless exactly one matches."""
         tree = await self.page_tree(target)
         name = name.strip("/")
         page = tree.find_by_name(name)

@@ -75,7 +75,7 @@ class BlockFinder:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """Current keys of blocks by their keys in an older version, by the Markdown of that version."""
+        """Current block keys, by the Markdown of an older version and then by the key in that version."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
@@ -133,7 +133,7 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose text contains the quote, else the smallest blocks whose Markdown contains it."""
+        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown does."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_QUOTE_LENGTH:
             return []

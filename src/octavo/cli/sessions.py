@@ -102,7 +102,8 @@ def open_demo(
 def demo_client(
     folder: PlatformFolder, *, latency: float = 0.0, failure_rate: float = 0.0, large: bool = False, read_only: str = ""
 ) -> LazyClient:
-    """Return a client for the demo, which may be `large`. See LazyPlatform for the others. Raises ValueError."""
+    """Return a client for the demo in this folder, which may be `large`. See LazyPlatform for `latency` and
+    `failure_rate`. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
         platform: Platform = _open_demo_platform(folder, large=large)

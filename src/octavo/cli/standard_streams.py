@@ -48,8 +48,8 @@ class Failure(Exception):
     """A command has failed. The message for the user may be empty. `code` is the exit code."""
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
-        """`message` is `Could not VERB OBJECT: cause. Next step.` `error` is its JSON name, by default that of
-        `code`."""
+        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` is the name of the error in JSON.
+        By default, it depends on `code`."""
         super().__init__(message)
         self.code, self.error = code, error or ERROR_NAMES.get(code, "")
 

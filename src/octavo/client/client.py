@@ -104,7 +104,7 @@ class Client:
             redaction.remember_token(token.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Send `op` and return its response. Raises ApiError: ReadOnly if `op` is a write that is not allowed."""
+        """Send `op` and return its response. Raises ApiError, such as ReadOnly for a write that is not allowed."""
         spec, host = SPECS[type(op)], self._context.host
         if not spec.only_reads:
             self._check_writable()
@@ -201,12 +201,12 @@ class Client:
 
     @property
     def response_wait(self) -> float:
-        """Seconds since the oldest running request was sent, or 0."""
+        """Seconds since the oldest running request was sent. 0 if no request is running."""
         return max((each.elapsed for each in self._running), default=0.0)
 
     @property
     def background_wait(self) -> float:
-        """Seconds that background requests must wait, because the rate limit is nearly used up, or 0."""
+        """Seconds that background requests must wait because the rate limit is nearly used up. Otherwise 0."""
         stored_at, clock_time = self._limits_at
         # `now` may be set back. `clock` may stop while the computer sleeps.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - clock_time))

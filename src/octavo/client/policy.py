@@ -140,7 +140,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: RateLimit | None, now: datetime) -> float:
-    """Return the seconds that background requests must wait, because the rate limit is nearly used up, or 0."""
+    """Return the seconds that background requests must wait because the rate limit is nearly used up. Otherwise 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved_count = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))

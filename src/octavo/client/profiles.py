@@ -136,8 +136,8 @@ _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def parse_token(text: str) -> SecretStr:
-    """Return the token in a text that the user pasted, which is from now on removed from logs and messages. Raises
-    ValueError with a sentence that does not show the text."""
+    """Return the token in a text that the user pasted. From then on, the token is removed from logs and messages.
+    Raises ValueError with a sentence that does not show the text."""
     token = _BEARER.sub("", text.strip(), count=1)
     if not token:
         raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
@@ -218,7 +218,7 @@ class Profiles:
         return next((each for each in matches if each.name == self.current), matches[0] if matches else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy with the current profile `profile`, which is added or replaced."""
+        """Return a copy in which `profile` is added or replaced, and current."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
@@ -236,7 +236,7 @@ class Access:
     profile: Profile | None
     source: Source
     token: SecretStr | None = None
-    """The token from the environment. None if the token is in its store."""
+    """The token from the environment. None if the token must be read from its store."""
     problem: str = ""
     """Sentences about unreadable profiles. Empty if a profile or a token was found."""
 
@@ -309,7 +309,8 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return the server and the account of a session. `profile` and `base_url` are options of the command line.
+    """Return the server, the account and the token source of a session. `profile` and `base_url` are options of the
+    command line.
 
     A token from the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the
     profile, or to the default origin. Raises ValueError with a sentence.

@@ -179,8 +179,8 @@ async def login(
 
 
 def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
-    """Remove a profile, by default the current profile, and its token. `SignedOut.deletion_problem` says why the token
-    could not be deleted. Raises ValueError if there is no such profile, and OSError if saving fails."""
+    """Remove a profile, by default the current profile, and its token. If the token stays, `SignedOut.deletion_problem`
+    says why. Raises ValueError if there is no such profile, and OSError if saving fails."""
     saved_profiles = profile_store.read()
     profile = _existing_profile(saved_profiles, name or saved_profiles.current)
     deletion_problem = _delete_token(profile_store, profile)

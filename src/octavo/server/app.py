@@ -141,7 +141,7 @@ class Platform:
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
-        """Lock that a large request body needs, and background work with `needs_much_memory`."""
+        """Lock for a large request body, and for background work with `needs_much_memory`."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),

@@ -166,7 +166,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """The pages to print as one PDF. `texts` has Markdown by page ID. `pictures` reads each image, by file ID."""
+    """The pages to print as one PDF. `texts` has Markdown by page ID, and `pictures` image readers by file ID."""
 
     title: str
     pages: Pages

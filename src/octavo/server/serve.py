@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, for other servers, and above `REQUEST_LIMIT` at once."""
+    """ASGI middleware that refuses requests of web pages, requests for other servers, and too many at once."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -84,7 +84,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns for example `config.toml, line 3: keys.quit`. Gets a setting, and names inside its section."""
+    """Returns a text such as `config.toml, line 3: undo_seconds` for a setting, or for names inside its section."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class SetValue:
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return a message for an error. If a file failed, it has advice. `is_own` is False for files of the user."""
+    """Return a message for an error, with advice if it is about a file. `is_own` is False for a file of the user."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""

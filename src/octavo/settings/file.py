@@ -140,7 +140,7 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the indexes of a setting's first line and of the line after it. None if not set outside of tables."""
+    """Return the indexes of a setting's first line and of the line after it. None if not set outside all tables."""
     return next(
         (
             (each.start, each.end)

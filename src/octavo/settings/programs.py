@@ -54,8 +54,8 @@ def _valid_sections(
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
     """Yield the valid sections, up to `max_count`, and report why the others are ignored. `kind` is the name of the
-    sections. `problems_in` yields what is wrong with a section. `id_of_name` must return a different ID for each
-    section's name. Raises InvalidValueError if `value` is not a list of sections."""
+    sections. `problems_in` yields what is wrong with a section. A section is also ignored if an earlier name has the
+    same `id_of_name`. Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names_by_id: dict[str, str] = {}

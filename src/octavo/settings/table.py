@@ -71,7 +71,7 @@ class InboxFilter(NamedTuple):
     space: str = ""
     """Title or ID of the space of the row, in upper or lower case. Empty for any space."""
     words: str = ""
-    """The row must contain these words. Empty for any words."""
+    """The row must contain these words. Empty for no condition."""
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request if its checks pass. With `--check`, only run them. Return JSON. Raises ApiError."""
+    """Merge a change request if its checks pass. With `--check`, only run the checks. Return the JSON object to print.
+    Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

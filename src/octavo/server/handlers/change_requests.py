@@ -92,7 +92,7 @@ def create(context: RequestContext, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(context: RequestContext, change_request: Json, revision: Json) -> Json:
-    """Make `revision` current in a change request, as an edit by the caller. Return the change request."""
+    """Make `revision` current in a change request, and count an edit by the caller. Return the change request."""
     old_edits = change_request["editors"].get(context.caller, {"count": 0})
     now = context.timestamp()
     editors = {**change_request["editors"], context.caller: {"count": old_edits["count"] + 1, "updatedAt": now}}
@@ -146,7 +146,7 @@ def _update(op: change_requests.Update, context: RequestContext) -> Json:
 
 
 def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
-    """Save `fields` in a change request, and return it. None removes the description. Raises Refusal."""
+    """Save `fields` in a change request, and return it. None removes the description, and a bad one raises Refusal."""
     refuse_malformed_document(fields, "description")
     change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:

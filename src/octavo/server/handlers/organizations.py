@@ -89,7 +89,7 @@ def teams_of(context: RequestContext, organization_id: str, user_id: str) -> lis
 
 
 def team_path(team: Json) -> str:
-    """Return the path in the store at which a team is."""
+    """Return the path of a team in the store."""
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 

@@ -109,7 +109,7 @@ class SiteTree:
 
 
 def site_path(at: SiteRef) -> str:
-    """Return the path in the store at which a site is."""
+    """Return the path of a site in the store."""
     return f"/orgs/{at.organization_id}/sites/{at.site_id}"
 
 
