@@ -93,7 +93,7 @@ class TestFoundDocuments:
             index, "# Harbour\n\nBoats.\n\n## Tides\n\n### Spring tide\n\nThe quay floods at *springs*.\n\n## Fees\n"
         )
         (hit,) = await find(index, "floods")
-        assert (hit.kind, hit.space, hit.id, hit.part, hit.title) == ("page", "docs", "p1", "section", "Harbour")
+        assert (hit.kind, hit.space_id, hit.id, hit.part, hit.title) == ("page", "docs", "p1", "section", "Harbour")
         assert hit.path == ("Tides", "Spring tide")
         assert hit.snippet == "The quay floods at springs."
         assert marked_words(hit) == ["floods"]
@@ -128,7 +128,7 @@ class TestFoundDocuments:
         read_replies(index, "k1", "Yes, says the lockkeeper.", "Good.")
         (hit,) = await find(index, "lockkeeper")
         assert (hit.kind, hit.id, hit.part, hit.author) == ("thread", "k1", "reply", "Tom Hale")
-        assert (hit.title, hit.page, hit.node) == ("Harbour", "p1", "n-k1")
+        assert (hit.title, hit.page_id, hit.block_key) == ("Harbour", "p1", "n-k1")
         (hit,) = await find(index, "sluice")
         assert (hit.id, hit.part, hit.snippet) == ("k1", "quote", "The sluice opens at noon.")
         (hit,) = await find(index, "right")

@@ -74,7 +74,7 @@ def connect(
         return _connect_read_only(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
     with closed_on_failure(db):
-        db.text_factory = _text
+        db.text_factory = _decode_text
         mode = _set_journal_mode(db, "WAL")
         if mode != "wal":  # WAL needs shared memory, which a network file system does not have
             _set_journal_mode(db, "DELETE")
@@ -123,7 +123,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     for options in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{options}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
-        db.text_factory = _text
+        db.text_factory = _decode_text
         with suppress(sqlite3.OperationalError), closed_on_failure(db):
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             db.execute("PRAGMA query_only = ON")
@@ -132,7 +132,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     raise sqlite3.OperationalError("the file is unreadable")
 
 
-def _text(value: bytes) -> str:
+def _decode_text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
@@ -300,11 +300,9 @@ def _readable_rows(old_db: sqlite3.Connection, table: str) -> Iterator[tuple[tup
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
-    names, placeholders = ", ".join(row), ", ".join("?" * len(row))
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
     try:
-        return db.execute(
-            f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({placeholders})", tuple(row.values())
-        ).rowcount
+        return db.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", tuple(row.values())).rowcount
     except sqlite3.Error:
         return 0
 

@@ -391,18 +391,11 @@ class UnsentIndex:
         pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
         for draft_key in sorted(draft_keys):
-            edited_comment = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
-            if edited_comment is None:
+            pending = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
+            if pending is None:
                 texts.append(replace(unsent_draft(draft_key), is_late=draft_key in late_keys))
             else:
-                edit = UnsentText(
-                    "edit",
-                    edited_comment.at,
-                    edited_comment.page_id,
-                    edited_comment.block_key,
-                    edited_comment.thread_id,
-                    draft_key,
-                )
+                edit = UnsentText("edit", pending.at, pending.page_id, pending.block_key, pending.thread_id, draft_key)
                 texts.append(replace(edit, is_late=draft_key in late_keys))
         self._all: tuple[UnsentText, ...] = tuple(texts)
 

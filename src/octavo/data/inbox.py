@@ -301,20 +301,20 @@ class _InboxBuild:
         if requested_reviewers is None:
             self._unknown_counts["requested_reviewers"] += 1
         elif at not in self._reviewed:
-            self._find_request_for_me(at, request, requested_reviewers)
+            self._add_review_request(at, request, requested_reviewers)
         if reviews is None:
             self._unknown_counts["reviews"] += 1
         elif is_own:
-            self._find_review_results(at, request, [review for review in reviews if not review.outdated])
+            self._add_review_results(at, request, [review for review in reviews if not review.outdated])
         elif at not in self._reviewed:
-            self._find_changes_since_review(at, request, [review for review in reviews if not review.outdated])
+            self._add_changes_since_review(at, request, [review for review in reviews if not review.outdated])
         if is_own and request.outdated:
             self._add_reason(at, "outdated", "main has changed: update needed", request.updated_at, request.base or "")
 
-    def _find_request_for_me(
-        self, at: ChangeRequestRef, request: ChangeRequest, requested: Sequence[RequestedReviewer]
+    def _add_review_request(
+        self, at: ChangeRequestRef, request: ChangeRequest, requested_reviewers: Sequence[RequestedReviewer]
     ) -> None:
-        for each in requested:
+        for each in requested_reviewers:
             is_me = each.user is not None and each.user.id == self._me
             is_my_team = each.team is not None and each.team.id in self._data.teams
             if is_me or is_my_team:
@@ -324,7 +324,7 @@ class _InboxBuild:
                 self._add_reason(at, "review requested", reason_text, each.created_at, stamp)
                 return
 
-    def _find_changes_since_review(
+    def _add_changes_since_review(
         self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]
     ) -> None:
         own_reviews = [review for review in reviews if review.reviewer.id == self._me]
@@ -337,7 +337,7 @@ class _InboxBuild:
             at, "changed since review", reason_text, request.updated_at, f"{last_review.id} {request.revision}"
         )
 
-    def _find_review_results(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
+    def _add_review_results(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
         current_reviews = [
             review
             for review in reviews

@@ -338,7 +338,7 @@ class InboxLoader:
         await self._live.fetch_pages(op, MAX_LIST_ITEMS)
 
     def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
-        items, old_snapshot = self._items(name), self._lists.get(name)
+        items, old = self._items(name), self._lists.get(name)
         self._lists[name] = snapshot
         self._errors.pop(name, None)
         if snapshot.error is not None:
@@ -346,11 +346,7 @@ class InboxLoader:
         self._builder.schedule(self._build_delay, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.is_loading or self._update_task is None:
             return
-        if (
-            old_snapshot is not None
-            and _failed_unsent(old_snapshot)
-            and not any(map(_failed_unsent, self._lists.values()))
-        ):
+        if old is not None and _failed_unsent(old) and not any(map(_failed_unsent, self._lists.values())):
             self._begin_update(START)  # the server can be reached again, so failed requests are retried
         elif not self._plan.is_computed_from(self._current_lists()):
             self._begin_update(LISTS_CHANGED)

@@ -111,13 +111,9 @@ class InboxMarks:
 
     async def mark_read(self, *rows: InboxRow) -> None:
         """Mark rows as read. Raises NotSaved."""
-        unread_rows = [
-            row
-            for row in rows
-            if (read_mark := self._all().get((row.key, True))) is None or read_mark.stamp != row.stamp
-        ]
-        if unread_rows:
-            await self._mark("read", unread_rows)
+        unread = [row for row in rows if (mark := self._all().get((row.key, True))) is None or mark.stamp != row.stamp]
+        if unread:
+            await self._mark("read", unread)
 
     async def mark_unread(self, *rows: InboxRow) -> None:
         """Mark rows as unread. Raises NotSaved."""

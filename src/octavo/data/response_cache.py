@@ -342,10 +342,10 @@ class ResponseCache:
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest until the rest has at
         most `max_bytes`. Pinned responses are kept, and do not count."""
-        oldest_time = ((self._now() - MAX_AGE).timestamp(),)
+        parameters = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}",
-            oldest_time,
+            parameters,
         )
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
@@ -356,7 +356,7 @@ class ResponseCache:
         db.execute(
             "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"
             " (SELECT 1 FROM answers WHERE answers.namespace = versions.namespace AND answers.url = versions.url)",
-            oldest_time,
+            parameters,
         )
 
     def _notice(self, sentence: str) -> None:

@@ -113,7 +113,7 @@ class Hit:
     """A result of a search."""
 
     kind: HitKind
-    space: str
+    space_id: str
     id: str
     """ID of the page, thread or change request."""
     part: str
@@ -123,9 +123,9 @@ class Hit:
     anchor: str = ""
     nth: int = 0
     """Number of headings on the page that come before the last heading in `path` and have the same text."""
-    change_request: str = ""
-    page: str = ""
-    node: str = ""
+    change_request_id: str = ""
+    page_id: str = ""
+    block_key: str = ""
     """Key of the block that the thread is on. Empty if it is on no block."""
     author: str = ""
     about: str = ""
@@ -147,9 +147,9 @@ class Hit:
     @property
     def at(self) -> Discussion:
         """The space or change request of the result."""
-        if self.change_request:
-            return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
-        return SpaceRef(space_id=self.space)
+        if self.change_request_id:
+            return ChangeRequestRef(space_id=self.space_id, change_request_id=self.change_request_id)
+        return SpaceRef(space_id=self.space_id)
 
 
 class PageName(NamedTuple):
@@ -295,9 +295,9 @@ class SearchIndex:
         if indexed is not None:
             _delete_documents(db, [indexed.id])
         values = (
-            *(document.key, document.kind, document.space, document.change_request, document.page, document.node),
-            *(document.thread, document.id, document.title, document.author, document.about),
-            *(document.path, document.git_path, document.number),
+            *(document.key, document.kind, document.space_id, document.change_request_id),
+            *(document.page_id, document.block_key, document.thread_id, document.id, document.title),
+            *(document.author, document.about, document.path, document.git_path, document.number),
             *(
                 _bounded_timestamp(document.changed_at) if document.changed_at is not None else None,
                 document.text_hash,
@@ -526,11 +526,11 @@ def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, Indexe
 
 
 def _documents_in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
-    condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
+    condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space_id, scope.kind, known_at]
     for name, value in (
-        ("change_request", scope.change_request),
-        ("page", scope.page),
-        ("thread", scope.thread),
+        ("change_request", scope.change_request_id),
+        ("page", scope.page_id),
+        ("thread", scope.thread_id),
         ("own_id", scope.id),
     ):
         if value is not None:
@@ -644,7 +644,7 @@ def _search(
             time_of_timestamp(known_at) if known_at else None,
         ]
         hit = Hit(*(*columns, headings, *times))
-        item = (hit.kind, hit.space, hit.change_request, hit.id)
+        item = (hit.kind, hit.space_id, hit.change_request_id, hit.id)
         if hits_per_item.get(item, 0) < MAX_HITS_PER_ITEM and len(hits) < limit:
             hits_per_item[item] = hits_per_item.get(item, 0) + 1
             snippet, marks = terms.excerpt(_passage_text(db, passage), snippet_length)

@@ -350,14 +350,14 @@ class SearchDocument:
     """A page, comment, reply or change request that a search can find."""
 
     kind: Kind
-    space: str
+    space_id: str
     id: str
     title: str = ""
     """Title of the page, or subject of the change request."""
-    change_request: str = ""
-    page: str = ""
-    node: str = ""
-    thread: str = ""
+    change_request_id: str = ""
+    page_id: str = ""
+    block_key: str = ""
+    thread_id: str = ""
     author: str = ""
     about: str = ""
     """Description of the page, or status of the change request or thread."""
@@ -375,8 +375,8 @@ class SearchDocument:
     @property
     def key(self) -> str:
         """Key of the document in the index. Its parts are separated by the character U+001F."""
-        thread = self.thread if self.kind == "reply" else ""
-        return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
+        thread = self.thread_id if self.kind == "reply" else ""
+        return "\x1f".join((self.kind, self.space_id, self.change_request_id, thread, self.id))
 
 
 @dataclass(frozen=True)
@@ -384,10 +384,10 @@ class Scope:
     """A set of search documents. An attribute that is None allows all values."""
 
     kind: Kind
-    space: str
-    change_request: str | None = None
-    page: str | None = None
-    thread: str | None = None
+    space_id: str
+    change_request_id: str | None = None
+    page_id: str | None = None
+    thread_id: str | None = None
     id: str | None = None
 
 
@@ -449,15 +449,15 @@ def _removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
         case GetComment(at=at, comment_id=thread) | Delete(at=at, comment_id=thread):
             change_request = _change_request_id(at)
             return Scope("comment", at.space_id, change_request, id=thread), Scope(
-                "reply", at.space_id, change_request, thread=thread
+                "reply", at.space_id, change_request, thread_id=thread
             )
         case ListReplies(at=at, comment_id=thread):
-            return (Scope("reply", at.space_id, _change_request_id(at), thread=thread),)
+            return (Scope("reply", at.space_id, _change_request_id(at), thread_id=thread),)
         case (
             GetReply(at=at, comment_id=thread, comment_reply_id=reply)
             | DeleteReply(at=at, comment_id=thread, comment_reply_id=reply)
         ):
-            return (Scope("reply", at.space_id, _change_request_id(at), thread=thread, id=reply),)
+            return (Scope("reply", at.space_id, _change_request_id(at), thread_id=thread, id=reply),)
         case GetChangeRequest(at=at):
             return (Scope("change request", at.space_id, id=at.change_request_id),)
     return ()
@@ -488,7 +488,7 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
         at.space_id,
         page.id,
         page.title,
-        page=page.id,
+        page_id=page.id,
         about=description,
         path=f"{page.path or ''}/" if page.pages else page.path or "",
         git_path=(page.git.path or "") if page.git is not None else "",
@@ -536,8 +536,8 @@ def _reply_document(at: Discussion, thread_id: str, reply: Reply) -> SearchDocum
         "reply",
         at.space_id,
         reply.id,
-        change_request=_change_request_id(at),
-        thread=thread_id,
+        change_request_id=_change_request_id(at),
+        thread_id=thread_id,
         author=name,
         changed_at=reply.posted_at,
         text_hash=_hash_texts(name, text),
@@ -551,7 +551,7 @@ def _change_request_document(space_id: str, change: ChangeRequest) -> SearchDocu
         space_id,
         change.id,
         change.title,
-        change_request=change.id,
+        change_request_id=change.id,
         author=change.author_name,
         about=change.status,
         number=change.number,

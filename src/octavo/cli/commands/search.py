@@ -172,9 +172,9 @@ class Search:
 
     async def _hit_row(self, hit: Hit) -> Row:
         spaces_by_id = {each.id: each for each in await self._resolver.spaces()}
-        space = spaces_by_id.get(hit.space)
+        space = spaces_by_id.get(hit.space_id)
         if space is None:
-            return {"ref": hit.id, "kind": hit.kind, "title": hit.title, "space": {"id": hit.space, "title": ""},
+            return {"ref": hit.id, "kind": hit.kind, "title": hit.title, "space": {"id": hit.space_id, "title": ""},
                     "path": None, "snippet": hit.snippet, "url": None}  # fmt: skip
         match hit.kind:
             case "page":

@@ -78,8 +78,8 @@ async def changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedStat
     # If main changed between the two requests of `read_merge_state`, only `outdated` shows this.
     if has_main_changed or (current.change_request.outdated and not expected.is_outdated):
         merged = await _change_request_merged_as(send, at, current.main_revision) if has_main_changed else None
-        name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
-        sentences.append(f"Main has changed since the checks were loaded{name}.")
+        merge_note = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
+        sentences.append(f"Main has changed since the checks were loaded{merge_note}.")
     return " ".join(sentences)
 
 

@@ -162,11 +162,13 @@ async def send_direct(
     shows, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py. `on_search` is
     called before a search, which may take a minute.
     """
-    row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
+    write_kind, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = WriteAttempt(
         op, expected or ExpectedState(), my_id=me.id if me is not None else None, other_created_ids=created_ids(state)
     )
-    write = _DirectWrite(live, row, row.lock_name(op, attempt.expected), failure_prefix, missing, on_search)
+    write = _DirectWrite(
+        live, write_kind, write_kind.lock_name(op, attempt.expected), failure_prefix, missing, on_search
+    )
     try:
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
@@ -248,11 +250,9 @@ class _DirectWrite(NamedTuple):
         if found.kind == "done":
             return found
         # If the search failed, `found.message` is its error. Otherwise, the search found nothing.
-        finding = (
-            f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
-        )
+        fact = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
         advice = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {finding} {advice}"))
+        return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {fact} {advice}"))
 
     async def _store(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state

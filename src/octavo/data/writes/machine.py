@@ -582,16 +582,19 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     stuck: set[str] = set()
     """IDs of the entries that wait for the user or for such an entry. Other entries do not wait for them."""
     for entry in entries:
-        needed = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
+        prerequisite = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)
         superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
-        yield entry, needed or superseded_by or by_target.get(entry.target) or by_ordering_key.get(entry.ordering_key)
+        yield (
+            entry,
+            prerequisite or superseded_by or by_target.get(entry.target) or by_ordering_key.get(entry.ordering_key),
+        )
         if entry.state == "failed":
             continue
         by_thread[entry.created_id] = entry
         if entry.review:
             by_review.setdefault(entry.review, entry)
-        if needed is not None and needed.id in stuck:
+        if prerequisite is not None and prerequisite.id in stuck:
             stuck.add(entry.id)
         elif entry.delays_later_writes and superseded_by is None:
             by_ordering_key.setdefault(entry.ordering_key, entry)

@@ -541,11 +541,11 @@ class EventHooks:
 
 
 def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
-    program, item = hook.command[0], event.as_json(hook.event)
+    program, item_json = hook.command[0], event.as_json(hook.event)
     values = {"ref": event.ref, "url": event.url, "kind": event.kind, "space": event.space}
     variables = {"OCTAVO_EVENT": hook.event, **{f"OCTAVO_{name.upper()}": value for name, value in values.items()}}
     try:
-        run_on_item(program, hook.command, item, values, variables, seconds=HOOK_SECONDS, cancelled=cancelled)
+        run_on_item(program, hook.command, item_json, values, variables, seconds=HOOK_SECONDS, cancelled=cancelled)
     except OSError as error:
         raise start_failure(program, "it", error, "Correct the [[hook]] in the settings") from None
 

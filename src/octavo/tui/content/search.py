@@ -245,9 +245,9 @@ class SearchScreen(Dialog[None]):
         """Return a copy of `hit` whose snippet shows page titles in place of links, and readable formulas."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
-            match (await self._page_titles(hit.space)).target(url, hit.id):
+            match (await self._page_titles(hit.space_id)).target(url, hit.id):
                 case links.PageLink(page=page):
-                    titles[url] = (await self._page_titles(hit.space)).title(page)
+                    titles[url] = (await self._page_titles(hit.space_id)).title(page)
                 case links.SpaceLink(space=space, page=page) if page:
                     titles[url] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
@@ -457,7 +457,7 @@ class SearchScreen(Dialog[None]):
         threads = shell.session.live.peek(op).value
         thread = next((each for each in threads.items if each.id == hit.id), None) if threads is not None else None
         self.dismiss(None)
-        shell.go(ToThread(hit.at, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
+        shell.go(ToThread(hit.at, thread, hit.page_id or None, hit.block_key, "" if hit.page_id else "comments"))
 
     @on(Click, "#hits")
     def _on_result_clicked(self) -> None:

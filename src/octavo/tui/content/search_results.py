@@ -127,10 +127,10 @@ def page_results(
         *(
             SearchResult(
                 "page",
-                hit.space,
+                hit.space_id,
                 hit.id,
                 f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title,
-                space_title(hit.space),
+                space_title(hit.space_id),
                 hit.snippet,
                 _anchor(hit),
                 marks=hit.marks,
@@ -139,7 +139,7 @@ def page_results(
                 index_hit=hit,
             )
             for hit in hits
-            if hit.kind == "page" and (hit.space, hit.id) not in server_ids
+            if hit.kind == "page" and (hit.space_id, hit.id) not in server_ids
         ),
     ]
     ids_by_title: dict[tuple[str, str], set[str]] = {}
@@ -158,7 +158,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
     results = []
     for hit in hits:
         if hit.kind == "thread":
-            subject = hit.title or ("a change request" if hit.change_request else "the whole space")
+            subject = hit.title or ("a change request" if hit.change_request_id else "the whole space")
             details = (
                 _PART_NAMES.get(hit.part, ""),
                 "resolved" if hit.about == "resolved" else "",
@@ -168,10 +168,10 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
             results.append(
                 SearchResult(
                     "thread",
-                    hit.space,
+                    hit.space_id,
                     hit.id,
                     title,
-                    space_title(hit.space),
+                    space_title(hit.space_id),
                     hit.snippet,
                     marks=hit.marks,
                     detail=" · ".join(filter(None, details)),
@@ -203,7 +203,7 @@ def change_request_results(
     return results + [
         SearchResult(
             "change request",
-            hit.space,
+            hit.space_id,
             hit.id,
             f"#{hit.number}  {hit.title}",
             "",

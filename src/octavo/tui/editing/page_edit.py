@@ -177,12 +177,12 @@ class PageEdit:
         self, target: TargetChangeRequest, change: Callable[[str], str] = lambda text: text
     ) -> None:
         with show_progress(self.app, f"Opening {self.title}…"), explained(f"Could not open {self.title}"):
-            revision = await self._current_revision(target)
+            revision_id = await self._current_revision(target)
             target_id = target.change_request.id if target.change_request is not None else ""
             key = unused_key(
-                self.app.session.drafts, PageDraftKey(self.space.space_id, self.page_id, revision or "", target_id)
+                self.app.session.drafts, PageDraftKey(self.space.space_id, self.page_id, revision_id or "", target_id)
             )
-            text = await page_source(self.app.session.live, key.base_ref, self.page_id) if revision else None
+            text = await page_source(self.app.session.live, key.base_ref, self.page_id) if revision_id else None
         if text is None:
             target_name = target.title if target.change_request is not None else "main"
             self.app.say(

@@ -339,8 +339,10 @@ def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition
         if page.type in ("document", "group"):
             choices.append(Choice(PagePosition(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
         number = next(number for number, each in enumerate(tree.siblings(page_id), 1) if each.id == page_id)
-        parent = trail[-2].id if len(trail) > 1 else None
-        choices.append(Choice(PagePosition(parent, number), f"After {page.title or 'Untitled'}", "at the same level"))
+        parent_id = trail[-2].id if len(trail) > 1 else None
+        choices.append(
+            Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}", "at the same level")
+        )
     return [*choices, Choice(PagePosition(), "At the end", "of the space")]
 
 
