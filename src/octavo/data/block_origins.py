@@ -167,7 +167,7 @@ class PageBlame:
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
         """Find blocks that the version `at` moved to this page from another page. `changes` are its differences from
-        `previous`. Do nothing if more than `MAX_OTHER_PAGES` other pages changed."""
+        `previous`. Do nothing if they are incomplete or concern more than `MAX_OTHER_PAGES` other pages."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes

@@ -244,7 +244,7 @@ def is_applied(
     attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
     """Return whether a comment has all values that the write sets. If the write was `sent`, the text may differ in
-    markup, unless the write itself changes only markup."""
+    markup, unless the write itself may change only markup."""
     op, my_id, old_text = attempt.op, attempt.my_id, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = old_text is not None and not _has_same_letters(old_text, op.body.markdown)
