@@ -249,10 +249,10 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
     try:
         space = await live.fetch(op)
     except NotSent:
-        cached = live.peek(op).value
-        if cached is None or cached.revision is None:
+        cached_space = live.peek(op).value
+        if cached_space is None or cached_space.revision is None:
             raise
-        return cached.revision
+        return cached_space.revision
     # Some servers send the ID only with the content, which is larger.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
@@ -263,8 +263,8 @@ async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)
         return revision
-    loaded = await live.send(content.Get(at=at, metadata=False, computed=False))
+    full_revision = await live.send(content.Get(at=at, metadata=False, computed=False))
     fields = {"pages": (), "files": (), "reusable_contents": (), "variables": None}
-    revision = loaded.model_copy(update=fields)
+    revision = full_revision.model_copy(update=fields)
     live.cache.put_derived(name, lambda: codec.dump_json(revision, by_alias=True))
     return revision

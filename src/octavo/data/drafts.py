@@ -106,12 +106,12 @@ class Drafts:
 
     async def save_again(self) -> None:
         """Repeat the saves that have failed, and wait for them. Raises no error if they fail again."""
-        waiting = []
+        saves = []
         for edit in tuple(self._edits.values()):
             if edit.saving.done() and not edit.is_saved:
                 edit.saving = self._state.submit(edit.transaction)
-                waiting.append(self._wait_saved(edit))
-        for failed in await asyncio.gather(*waiting, return_exceptions=True):
+                saves.append(self._wait_saved(edit))
+        for failed in await asyncio.gather(*saves, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
 
@@ -119,9 +119,9 @@ class Drafts:
         """Return the text of a draft: as typed in this process, else the newest text on disk. None without a draft."""
         if (edit := self._edits.get(key)) is not None:
             return edit.text or None
-        if (stored := self._stored_versions(key).get(key)) is None:
+        if (stored_version := self._stored_versions(key).get(key)) is None:
             return None
-        draft, self._seen[key] = stored
+        draft, self._seen[key] = stored_version
         return draft.text
 
     def all(self) -> tuple[Draft, ...]:
@@ -131,9 +131,9 @@ class Drafts:
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
         """Return the drafts whose keys begin with `prefix`, the newest first. The user has then seen these versions, so
         that saving such a draft replaces them."""
-        stored = self._stored_versions(prefix)
-        self._seen |= {key: version for key, (_, version) in stored.items() if key not in self._edits}
-        return self._newest(stored, prefix)
+        stored_versions = self._stored_versions(prefix)
+        self._seen |= {key: version for key, (_, version) in stored_versions.items() if key not in self._edits}
+        return self._newest(stored_versions, prefix)
 
     def _stored_versions(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
         """Return the newest version of each draft on disk, with its process and revision, by draft key."""

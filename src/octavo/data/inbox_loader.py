@@ -239,8 +239,8 @@ class InboxLoader:
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
         if threads is None:
-            cached = self._live.cache.get(open_threads_of(thread.at))
-            threads = cached[0].items if cached is not None else ()
+            cached_response = self._live.cache.get(open_threads_of(thread.at))
+            threads = cached_response[0].items if cached_response is not None else ()
         return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:

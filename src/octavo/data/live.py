@@ -425,13 +425,13 @@ class Live:
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
         """Fetch the pages of a list after `fetched_pages`, until there are as many pages as `response` had and
         `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
-        first = joined = fetched_pages
+        first_page = joined = fetched_pages
         page_count = response.page_count if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
             try:
                 async for page in pages_to_come:
-                    if first is None or joined is None:
-                        first = joined = page
+                    if first_page is None or joined is None:
+                        first_page = joined = page
                         page_count = 1
                     else:
                         page_count += bool(page.items and joined.items)
@@ -446,9 +446,9 @@ class Live:
             except PaginationError:
                 if not min_items or joined is None:
                     raise  # with `min_items`, the pages that were fetched before the error are enough
-        assert first is not None, "a list must have a first page"
+        assert first_page is not None, "a list must have a first page"
         assert joined is not None, "a list must have a first page"
-        return first, joined, page_count
+        return first_page, joined, page_count
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
         """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, the watchers still see

@@ -68,9 +68,9 @@ async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
             return None
         return await live.cached_or_fetch(op)
     files = await all_items(live, content.ListFiles(at=at, limit=FILES_PER_REQUEST), is_fresh=False)
-    named = [file for file in files if file.git is None or ASSETS in target.path]
+    named_files = [file for file in files if file.git is None or ASSETS in target.path]
     same_path = (file for file in files if file.git is not None and file.git.path == target.path)
-    same_name = (file for file in named if file.name == target.name)
+    same_name = (file for file in named_files if file.name == target.name)
     similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
-    similar_name = (file for file in named if fold(file.name) == fold(target.name))
+    similar_name = (file for file in named_files if fold(file.name) == fold(target.name))
     return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)

@@ -45,10 +45,10 @@ class FileToUpload:
 
 def check_file(entered_path: str, kind: storage.UploadKind) -> FileToUpload:
     """Return the checked file at a path that the user entered, such as `~/logo.png`. Blocks. Raises NotSendable."""
-    path, opened = _open_file(entered_path)
-    with opened:
-        file_status = os.fstat(opened.fileno())
-        head = opened.read(4)
+    path, open_file = _open_file(entered_path)
+    with open_file:
+        file_status = os.fstat(open_file.fileno())
+        head = open_file.read(4)
     _check_size(path, file_status.st_size, MAX_BYTES)
     if kind == "customization_font" and head not in _FONT_TYPES:
         raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
@@ -58,12 +58,12 @@ def check_file(entered_path: str, kind: storage.UploadKind) -> FileToUpload:
 
 def read_text(entered_path: str) -> str:
     """Return the text of the file at a path that the user entered. Blocks. Raises NotSendable."""
-    path, opened = _open_file(entered_path)
-    with opened:
-        _check_size(path, os.fstat(opened.fileno()).st_size, MAX_TEXT_BYTES)
-        data = opened.read(MAX_TEXT_BYTES + 1)
+    path, open_file = _open_file(entered_path)
+    with open_file:
+        _check_size(path, os.fstat(open_file.fileno()).st_size, MAX_TEXT_BYTES)
+        content = open_file.read(MAX_TEXT_BYTES + 1)
     try:
-        return data.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise NotSendable(f"{path.name} is not a UTF-8 text file. Choose another file.") from None
 
@@ -92,8 +92,8 @@ async def upload(
     live: Live, put: PutFile, at: OrganizationRef, file: FileToUpload, on_progress: Progress
 ) -> storage.SignedUrl:
     """Upload a file. Return its URL and its key in the storage of the server. Raises ApiError and NotSendable."""
-    announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
-    target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
+    file_to_send = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
+    target = await live.send(storage.Upload(at=at, file=file_to_send, kind=file.kind))
     on_progress(0, file.size)
     await put(target.url, _read(file, on_progress), file.size, file.type)
     return target
@@ -102,10 +102,10 @@ async def upload(
 async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
     sent_bytes = 0
     try:
-        opened = await asyncio.to_thread(file.path.open, "rb")
-        with opened:
+        open_file = await asyncio.to_thread(file.path.open, "rb")
+        with open_file:
             while sent_bytes < file.size:
-                chunk = await asyncio.to_thread(opened.read, min(_CHUNK_BYTES, file.size - sent_bytes))
+                chunk = await asyncio.to_thread(open_file.read, min(_CHUNK_BYTES, file.size - sent_bytes))
                 if not chunk:
                     raise NotSendable(f"{file.path.name} changed during the upload. Upload it again.")
                 yield chunk

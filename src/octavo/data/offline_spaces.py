@@ -412,10 +412,10 @@ def _codec() -> TypeAdapter[OfflineSpace]:
 
 
 def _to_json(space: OfflineSpace) -> dict[str, Any]:
-    stored: dict[str, Any] = _codec().dump_python(
+    json_object: dict[str, Any] = _codec().dump_python(
         replace(space, failed=space.failed[:_MAX_STORED_FAILURES]), mode="json"
     )
-    return stored
+    return json_object
 
 
 def _stored_spaces(records: object) -> Iterator[OfflineSpace]:

@@ -285,8 +285,8 @@ class RemoteChangeDetector:
                         item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._me
                     }
                 for item in after.items:
-                    if (old := old_items.get(item.id)) is not None and item.replies > old.replies:
-                        self._add_new_replies(op.at, item.id, item.replies - old.replies)
+                    if (old_thread := old_items.get(item.id)) is not None and item.replies > old_thread.replies:
+                        self._add_new_replies(op.at, item.id, item.replies - old_thread.replies)
             case comments.ListReplies():
                 if before.next is None:
                     others_count = sum(item.posted_by.id != self._me for item in new_items)
@@ -306,12 +306,12 @@ class RemoteChangeDetector:
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
         """Return the counted changes. `current_unlisted` has the `unlisted` change requests with their new status."""
         merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
-        created = [each for name, each in self._after.items() if name not in self._before]
+        new_requests = [each for name, each in self._after.items() if name not in self._before]
         counts: Mapping[RemoteChange, int] = {
             "threads": len(self._threads),
             "replies": sum(self._replies.values()),
             "reviews": len(self._reviews),
-            "change_requests": sum(each.created_by is None or each.created_by.id != self._me for each in created),
+            "change_requests": sum(each.created_by is None or each.created_by.id != self._me for each in new_requests),
             "merges": len(merged_requests),
         }
         return RemoteChanges(Counter(counts), merged_requests)

@@ -114,18 +114,18 @@ class ProposedNotes:
             (waiting_count,) = db.execute(count, (namespace, request_key)).fetchone()
             find_known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
             insert = "INSERT INTO proposed_notes (id, namespace, place, identity, record) VALUES (?, ?, ?, ?, ?)"
-            added: list[str] = []
+            added_ids: list[str] = []
             known_count = over_limit_count = 0
             for note in notes:
                 digest = hashlib.sha256(note.identity.encode("utf-8", "surrogatepass")).hexdigest()
                 if db.execute(find_known, (namespace, request_key, digest)).fetchone():
                     known_count += 1
-                elif waiting_count + len(added) >= MAX_NOTES:
+                elif waiting_count + len(added_ids) >= MAX_NOTES:
                     over_limit_count += 1
                 else:
-                    added.append(secrets.token_hex(6))
-                    db.execute(insert, (added[-1], namespace, request_key, digest, _encode(note, now)))
-            return added, known_count, over_limit_count
+                    added_ids.append(secrets.token_hex(6))
+                    db.execute(insert, (added_ids[-1], namespace, request_key, digest, _encode(note, now)))
+            return added_ids, known_count, over_limit_count
 
         ids, known_count, over_limit_count = await self._state.write(insert_new)
         self._reload()

@@ -103,9 +103,9 @@ class ResponseCache:
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """Return the cached response to an operation, and the time of its request. None if it is not cached."""
-        if (stored := self.read_body(op)) is None or (value := self.decode(op, stored[0])) is None:
+        if (stored_body := self.read_body(op)) is None or (value := self.decode(op, stored_body[0])) is None:
             return None
-        return value, stored[1]
+        return value, stored_body[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
         """Return the cached response as bytes, and the time of its request. None if it is not cached."""

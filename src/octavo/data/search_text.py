@@ -165,8 +165,8 @@ def _phrase(word: str, is_prefix: bool) -> str:
 @cache
 def _plain_letters(letter: str) -> str:
     """Return a letter without accents, as the index has it: `é` -> `e`, `æ` -> `ae`."""
-    parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
-    return (unicodedata.normalize("NFC", parts) or letter).translate(PLAIN_LETTERS)
+    base_letters = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
+    return (unicodedata.normalize("NFC", base_letters) or letter).translate(PLAIN_LETTERS)
 
 
 def _without_accents(folded: str) -> tuple[str, Sequence[int]]:

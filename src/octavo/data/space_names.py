@@ -24,8 +24,8 @@ def space_name(space_id: str, titles: Mapping[str, str]) -> str:
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own_slug = slug(titles[space_id])
-    others = sum(own_slug in (slug(title), each) for each, title in titles.items())
-    return own_slug if own_slug and not own_slug.isdecimal() and others == 1 else space_id
+    same_slug_count = sum(own_slug in (slug(title), each) for each, title in titles.items())
+    return own_slug if own_slug and not own_slug.isdecimal() and same_slug_count == 1 else space_id
 
 
 def slug(title: str) -> str:
@@ -42,8 +42,8 @@ def cached_space_titles(folder: Path, namespace: str) -> dict[str, str]:
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
     """Return the space ID and the number of each cached change request. Empty if the cache cannot be read."""
-    found = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
-    numbers = ((each.get("space"), each.get("number")) for each in found)
+    change_requests = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
+    numbers = ((each.get("space"), each.get("number")) for each in change_requests)
     return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))
 
 
@@ -58,8 +58,8 @@ def _cached_list_items(folder: Path, namespace: str, url_pattern: str) -> Iterat
         return
     for body in bodies:
         try:
-            found = parse_json(body)
+            response = parse_json(body)
         except (ValueError, TypeError):
             continue
-        items = found.get("items") if isinstance(found, dict) else None
+        items = response.get("items") if isinstance(response, dict) else None
         yield from (item for item in items or () if isinstance(item, dict))

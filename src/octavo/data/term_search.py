@@ -114,8 +114,8 @@ def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageM
 
 async def _read_page(live: Live, at: RevisionRef, page: Page, change: TermChange) -> PageMatches | str:
     try:
-        loaded = await find_page(live, get_page_source(at, page.id), rank=Rank.AWAITED)
+        loaded_page = await find_page(live, get_page_source(at, page.id), rank=Rank.AWAITED)
     except ApiError as error:
         return str(error)
-    text = page_markdown(loaded)
+    text = page_markdown(loaded_page)
     return PageMatches(page, text, await asyncio.to_thread(find_matches, change, text))

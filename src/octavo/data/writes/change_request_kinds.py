@@ -103,40 +103,40 @@ def change_request_in(merged_from: Any) -> ChangeRequest | None:
 
 
 async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> Check:
-    current = await read_merge_state(send, attempt.op.at)
-    if current.change_request.status == "merged":
-        result = MergeResult(revision=current.change_request.revision_merged, result="")
-        return AlreadyDone(result=result, remark=f"#{current.change_request.number} is already merged.")
-    if changes := await changes_since(send, attempt.op.at, attempt.expected, current):
+    current_state = await read_merge_state(send, attempt.op.at)
+    if current_state.change_request.status == "merged":
+        result = MergeResult(revision=current_state.change_request.revision_merged, result="")
+        return AlreadyDone(result=result, remark=f"#{current_state.change_request.number} is already merged.")
+    if changes := await changes_since(send, attempt.op.at, attempt.expected, current_state):
         return Changed(f"{changes} Review the checks again before you merge")
     return Ready()
 
 
 async def _search_for_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> AlreadyDone | None:
     """Return AlreadyDone with an empty `MergeResult.result` if the change request is merged, else None."""
-    current = await send(change_requests.Get(at=attempt.op.at))
-    if current.status != "merged":
+    change_request = await send(change_requests.Get(at=attempt.op.at))
+    if change_request.status != "merged":
         return None
-    return AlreadyDone(result=MergeResult(revision=current.revision_merged, result=""))
+    return AlreadyDone(result=MergeResult(revision=change_request.revision_merged, result=""))
 
 
 async def _check_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> Check:
-    current = await read_merge_state(send, attempt.op.at)
-    change_request = current.change_request
+    current_state = await read_merge_state(send, attempt.op.at)
+    change_request = current_state.change_request
     if change_request.status == attempt.expected.status and not change_request.outdated:
         result = MergeResult(revision=change_request.revision, result="update")
         return AlreadyDone(result=result, remark=f"#{change_request.number} is already up to date with main.")
-    if changes := await changes_since(send, attempt.op.at, attempt.expected, current):
+    if changes := await changes_since(send, attempt.op.at, attempt.expected, current_state):
         return Changed(f"{changes} Review the checks again before you update")
     return Ready()
 
 
 async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
     """Return AlreadyDone with an empty `MergeResult.result` if both base and head have changed, else None."""
-    current = await send(change_requests.Get(at=attempt.op.at))
-    if current.base == attempt.expected.base or current.revision == attempt.expected.revision:
+    change_request = await send(change_requests.Get(at=attempt.op.at))
+    if change_request.base == attempt.expected.base or change_request.revision == attempt.expected.revision:
         return None
-    return AlreadyDone(result=MergeResult(revision=current.revision, result=""))
+    return AlreadyDone(result=MergeResult(revision=change_request.revision, result=""))
 
 
 def review_target_changed(current: ChangeRequest, expected: ExpectedState) -> Changed | None:
@@ -151,8 +151,8 @@ def review_target_changed(current: ChangeRequest, expected: ExpectedState) -> Ch
 
 
 async def _check_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> Check:
-    current = await send(change_requests.Get(at=attempt.op.at))
-    if (changed := review_target_changed(current, attempt.expected)) is not None:
+    change_request = await send(change_requests.Get(at=attempt.op.at))
+    if (changed := review_target_changed(change_request, attempt.expected)) is not None:
         return changed
     return Ready(tuple(review.id for review in (await send(reviews_of(attempt.op.at))).items))
 
@@ -186,15 +186,15 @@ async def _fetch_drafts_of_user(send: Send, attempt: WriteAttempt[change_request
 
 
 async def _check_status(send: Send, attempt: WriteAttempt[change_requests.Update]) -> Check:
-    current = await send(change_requests.Get(at=attempt.op.at))
-    if current.status == attempt.expected.status:
+    change_request = await send(change_requests.Get(at=attempt.op.at))
+    if change_request.status == attempt.expected.status:
         return Ready()
-    return Changed(f"#{current.number} is already {status_name(current.status)}")
+    return Changed(f"#{change_request.number} is already {status_name(change_request.status)}")
 
 
 async def _search_for_status(send: Send, attempt: WriteAttempt[change_requests.Update]) -> AlreadyDone | None:
-    current = await send(change_requests.Get(at=attempt.op.at))
-    return AlreadyDone(result=current) if current.status == attempt.op.status else None
+    change_request = await send(change_requests.Get(at=attempt.op.at))
+    return AlreadyDone(result=change_request) if change_request.status == attempt.op.status else None
 
 
 def status_name(status: str) -> str:
@@ -223,8 +223,8 @@ async def _search_for_request(send: Send, attempt: WriteAttempt[reviews.Request]
     """Return AlreadyDone if all reviews are requested, or if the review to withdraw is outdated. Otherwise None."""
     at = attempt.op.at
     if attempt.expected.review is not None:
-        submitted = (await send(reviews_of(at))).items
-        is_outdated = any(review.id == attempt.expected.review and review.outdated for review in submitted)
+        submitted_reviews = (await send(reviews_of(at))).items
+        is_outdated = any(review.id == attempt.expected.review and review.outdated for review in submitted_reviews)
         return AlreadyDone(result=RequestedReviewers()) if is_outdated else None
     requested = (await send(requested_reviewers_of(at))).items
     return (
@@ -247,7 +247,7 @@ class FoundEdit:
 
     head: str
     """Head revision of the change request, which may be newer than the edit."""
-    created: Revision
+    created_revision: Revision
 
 
 async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
@@ -305,16 +305,16 @@ async def _is_made_by(send: Send, op: content.Edit, previous: Revision | None, r
 async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, page: Page, revision: Revision) -> bool:
     if change.title is not None and page.title != safe_line(change.title):
         return False
-    changed = _SETTINGS & change.model_fields_set
-    if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed):
+    changed_settings = _SETTINGS & change.model_fields_set
+    if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed_settings):
         return False
     if "into" in change.model_fields_set and revision.parent_id(page.id) != change.into:
         return False
     if change.document is None or change.document.markdown is None:
         return True
-    stored = await send(content.GetRawPage(at=op.at.revision_ref(revision.id), page_id=page.id, format="markdown"))
+    stored_page = await send(content.GetRawPage(at=op.at.revision_ref(revision.id), page_id=page.id, format="markdown"))
     # A server may change the line breaks of a text, so only words are compared.
-    return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
+    return stored_page.markdown is not None and stored_page.markdown.text.split() == change.document.markdown.split()
 
 
 def _canonical(value: str | bool | None) -> str:

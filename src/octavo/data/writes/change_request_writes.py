@@ -103,12 +103,12 @@ async def submit_review(
     connection, the comments stay pending. See `review` for `action`."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     expected = ExpectedState(revision=expected_revision)
-    new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)
+    new_write = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)
     try:
-        current = await live.send(change_requests.Get(at=at))
-        if (changed := review_target_changed(current, expected)) is not None:
+        change_request = await live.send(change_requests.Get(at=at))
+        if (changed := review_target_changed(change_request, expected)) is not None:
             return SendResult("changed", f"{changed.message} {_STILL_PENDING}")
-        entries = await live.outbox.submit_review(at, new)
+        entries = await live.outbox.submit_review(at, new_write)
     except (ApiError, NotSaved) as error:
         failure = error if isinstance(error, ApiError) else None
         return SendResult("refused", f"{error} {_STILL_PENDING}", error=failure)

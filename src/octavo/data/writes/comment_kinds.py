@@ -156,8 +156,8 @@ def _traits(op: Create | CreateReply | _Edit | _Delete) -> WriteTraits:
 def _result_among(
     attempt: WriteAttempt[Create] | WriteAttempt[CreateReply], items: Sequence[Comment | Reply]
 ) -> AlreadyDone | None:
-    created = find_created(attempt, items)
-    return AlreadyDone(created.id) if created else None
+    created_item = find_created(attempt, items)
+    return AlreadyDone(created_item.id) if created_item else None
 
 
 def _ready(items: Sequence[Comment | Reply]) -> Ready:

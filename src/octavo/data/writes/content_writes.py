@@ -61,7 +61,9 @@ async def edit(
     )
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, created_revision = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
+        head, created_revision = (
+            (found.head, found.created_revision) if found is not None else (_head_in(sent.result), None)
+        )
         head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created_revision)
         remark = "Saved. Someone else saved changes at the same time." if replaced_revision is not None else ""
         message = f"{remark} {sent.message}".strip()
@@ -141,10 +143,10 @@ async def save_on_newest_head(
         sent = await edit(live, at, request.revision, changes, later_writes)
         if sent.kind == "done":
             try:
-                saved = await _merge_overwritten(live, at, sent, texts)
+                saved_texts = await _merge_overwritten(live, at, sent, texts)
             except ApiError:  # the edit is saved although this failed
-                saved = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
-            return SendResult("done", saved.warning or sent.message, saved, later_ids=sent.later_ids)
+                saved_texts = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
+            return SendResult("done", saved_texts.warning or sent.message, saved_texts, later_ids=sent.later_ids)
         if sent.kind != "changed":
             return SendResult(sent.kind, sent.message)
     return SendResult("refused", "others keep changing the change request. Try again in a moment.")
@@ -163,12 +165,12 @@ async def _merge_overwritten(
         other_text = await page_source(live, overwritten_revision, page_id)
         if other_text is None or other_text in (own_text.before, own_text.after):
             continue
-        merged = await asyncio.to_thread(_merge, own_text.before.text, other_text.text, own_text.after.text)
-        if merged.named_conflicts:
+        merge_result = await asyncio.to_thread(_merge, own_text.before.text, other_text.text, own_text.after.text)
+        if merge_result.named_conflicts:
             del texts[page_id]
             conflicts[page_id] = repaired_text = other_text
         else:
-            repaired_text = Raw(merged.text())
+            repaired_text = Raw(merge_result.text())
             texts[page_id] = WrittenText(other_text, repaired_text)
         repairs[page_id] = WrittenText(own_text.after, repaired_text)
     if not repairs:
@@ -329,20 +331,20 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:
         nonlocal outcome, written
-        current = await page_source(live, head, page_id)
-        if current is None:
+        current_source = await page_source(live, head, page_id)
+        if current_source is None:
             outcome = PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
-        elif current == own_text:
+        elif current_source == own_text:
             outcome = PageOutcome("same", "The page already has this text.", head.revision_id, own_text)
         else:
-            before = await page_source(live, base, page_id)
+            base_source = await page_source(live, base, page_id)
             # If the base is missing, every difference counts as an edit by another user.
-            before_text = before.text if before is not None else ""
-            merged = await asyncio.to_thread(_merge, before_text, current.text, own_text.text)
-            if not merged.named_conflicts:
-                written = WrittenText(current, Raw(merged.text()))
+            before_text = base_source.text if base_source is not None else ""
+            merge_result = await asyncio.to_thread(_merge, before_text, current_source.text, own_text.text)
+            if not merge_result.named_conflicts:
+                written = WrittenText(current_source, Raw(merge_result.text()))
                 return {page_id: written}
-            outcome = PageOutcome("conflict", "", head.revision_id, _with_markers(merged))
+            outcome = PageOutcome("conflict", "", head.revision_id, _with_markers(merge_result))
         return {}
 
     sent = await save_on_newest_head(live, at, merged_text)
@@ -354,8 +356,8 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         text = saved.texts[page_id].after
         return PageOutcome("sent" if text == own_text else "merged", saved.warning, revision, text)
     if (other_text := saved.conflicts.get(page_id)) is not None:
-        merged = await asyncio.to_thread(_merge, written.before.text, other_text.text, written.after.text)
-        return PageOutcome("conflict", "", revision, _with_markers(merged))
+        merge_result = await asyncio.to_thread(_merge, written.before.text, other_text.text, written.after.text)
+        return PageOutcome("conflict", "", revision, _with_markers(merge_result))
     return outcome
 
 

@@ -132,8 +132,8 @@ class OutboxDelivery:
             return
         entry = machine.set_thread(entry, thread) if thread else entry
         try:
-            if entry.was_not_found and (found := await self._search(entry)):
-                await self._confirm(entry, found.remote_id)
+            if entry.was_not_found and (already_done := await self._search(entry)):
+                await self._confirm(entry, already_done.remote_id)
                 return
             baseline = entry.baseline if entry.failed_searches else None
             attempt = WriteAttempt(entry.op, entry.expected, baseline, my_id=await self._account.load_user_id())
@@ -150,8 +150,8 @@ class OutboxDelivery:
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
         # If an earlier request has arrived, the new baseline has its result. So the first baseline is kept.
-        first: OutboxEntry | Ready = entry if entry.was_not_found else check
-        baseline, newest_at = first.baseline, first.newest_at
+        baseline_source: OutboxEntry | Ready = entry if entry.was_not_found else check
+        baseline, newest_at = baseline_source.baseline, baseline_source.newest_at
         start = partial(
             machine.start, now=self._entries.now(), thread_id=thread, baseline=baseline, newest_at=newest_at
         )

@@ -220,10 +220,10 @@ class _DirectWrite(NamedTuple):
             return SendResult("done", result=await send(attempt.op))
         except ApiError as error:
             if isinstance(error, Conflict):
-                found = await _search_for_result(self.live, self.kind, attempt, sent_at, lambda: False)
-                if found.kind == "done":
-                    return found
-                if found.message == "":  # the search did not fail and found nothing, so the change was not made
+                search_result = await _search_for_result(self.live, self.kind, attempt, sent_at, lambda: False)
+                if search_result.kind == "done":
+                    return search_result
+                if search_result.message == "":  # the search did not fail and found nothing, so the change was not made
                     error.outcome = Outcome.REFUSED
             if classify_failure(error, was_sent=True) == "unknown":
                 self.on_search()

@@ -124,13 +124,13 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
             return page if page.next else _append_item(page, thread)
         case comments.Delete():
             return _remove_item(page, op.comment_id)
-    changed = _with_item(page, entry.traits.thread_id, lambda thread: _changed_thread(thread, entry, me))
-    if changed is page or read.status == "all":
-        return changed
-    for thread in changed.items:
+    changed_page = _with_item(page, entry.traits.thread_id, lambda thread: _changed_thread(thread, entry, me))
+    if changed_page is page or read.status == "all":
+        return changed_page
+    for thread in changed_page.items:
         if thread.is_open != (read.status == "open"):
-            changed = _remove_item(changed, thread.id)
-    return changed
+            changed_page = _remove_item(changed_page, thread.id)
+    return changed_page
 
 
 def _apply_to_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
@@ -296,10 +296,10 @@ def _add_reaction(reactions: tuple[Reaction, ...], emoji: str, own_reaction: Use
         if emoji_key(reaction.emoji) == key:
             if any(other.user.id == own_reaction.user.id for other in reaction.users):
                 return reactions
-            changed = reaction.model_copy(
+            changed_reaction = reaction.model_copy(
                 update={"count": reaction.count + 1, "users": (*reaction.users, own_reaction)}
             )
-            return (*reactions[:index], changed, *reactions[index + 1 :])
+            return (*reactions[:index], changed_reaction, *reactions[index + 1 :])
     return (*reactions, Reaction(emoji=emoji, count=1, users=(own_reaction,)))
 
 
@@ -331,6 +331,6 @@ def _append_item(page: ListPage[C], item: C) -> ListPage[C]:
 
 
 def _with_items(page: ListPage[C], items: tuple[Any, ...]) -> ListPage[C]:
-    added = len(items) - len(page.items)
-    count = None if page.count is None else max(0, page.count + added)
+    added_count = len(items) - len(page.items)
+    count = None if page.count is None else max(0, page.count + added_count)
     return page.model_copy(update={"items": items, "count": count})

@@ -333,8 +333,8 @@ class Outbox:
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
-            removed = (take_pending_comment(db, self.state.namespace, entry_id) for entry_id in entry_ids)
-            comments = tuple(comment for comment in removed if comment is not None)
+            removed_rows = (take_pending_comment(db, self.state.namespace, entry_id) for entry_id in entry_ids)
+            comments = tuple(comment for comment in removed_rows if comment is not None)
             return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
 
         discarded = await self.state.write(discard)

@@ -115,10 +115,10 @@ def change_entry(
 def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) -> StoredEntry | None:
     """Delete a pending comment, and return its row. None if the comment is no longer pending."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
-    stored: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
-    if stored is not None:
-        _forget_once(db, namespace, decode_entry(stored[3]))
-    return stored
+    row: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
+    if row is not None:
+        _forget_once(db, namespace, decode_entry(row[3]))
+    return row
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
@@ -314,8 +314,8 @@ class OutboxEntries:
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            changed = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
-            changed_entries = tuple(entry for entry in changed if entry is not None)
+            results = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
+            changed_entries = tuple(entry for entry in results if entry is not None)
             if on_entry is not None:
                 for entry in changed_entries:
                     on_entry(db, entry)
@@ -365,12 +365,12 @@ class OutboxEntries:
 
         def remove_allowed(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
-            removed = tuple(entry for entry in entries if entry is not None and may_remove(entry))
-            for entry in removed:
+            removed_entries = tuple(entry for entry in entries if entry is not None and may_remove(entry))
+            for entry in removed_entries:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 _forget_once(db, self.state.namespace, entry)
                 on_entry(db, entry)
-            return removed
+            return removed_entries
 
         return await self._write(remove_allowed)
 

@@ -111,24 +111,24 @@ async def apply_suggestions(
         nonlocal outcome
         outcome = await preview_suggestions(live, at, head.revision_id, suggestions)
         is_expected = outcome.applied_count > 0 and outcome.fits and previewed in (None, outcome)
-        changed = {page: each for page, each in outcome.texts.items() if each.before != each.after}
-        return changed if is_expected else {}
+        changed_texts = {page: each for page, each in outcome.texts.items() if each.before != each.after}
+        return changed_texts if is_expected else {}
 
     sent = await save_on_newest_head(live, at, applied_texts, later_writes)
-    saved = sent.result
-    if saved is None:
+    saved_texts = sent.result
+    if saved_texts is None:
         return SendResult(sent.kind, sent.message)
-    texts = {**outcome.texts, **saved.texts}
-    if saved.texts and not saved.conflicts:
+    texts = {**outcome.texts, **saved_texts.texts}
+    if saved_texts.texts and not saved_texts.conflicts:
         return SendResult("done", sent.message, replace(outcome, texts=texts, later_ids=sent.later_ids))
     try:
         await live.outbox.undo(WriteGroup(sent.later_ids))
     except NotSaved as error:
         cause = "someone else changed the page at the same moment. Octavo could not cancel resolving the threads"
         return SendResult("refused", f"{cause}: {error}")
-    texts |= {page: WrittenText(text, text) for page, text in saved.conflicts.items()}
+    texts |= {page: WrittenText(text, text) for page, text in saved_texts.conflicts.items()}
     results = tuple(
-        (each, "changed" if each.page_id in saved.conflicts else result) for each, result in outcome.results
+        (each, "changed" if each.page_id in saved_texts.conflicts else result) for each, result in outcome.results
     )
     return SendResult("changed", "", SuggestionOutcome(results, texts))
 

@@ -250,9 +250,9 @@ class ActivityScreen(Dialog[None]):
     @property
     def selected(self) -> list[OutboxEntry]:
         """The selected unsent changes, else the unsent change with the cursor. Empty if the cursor is elsewhere."""
-        selected = [row.item for row in self.rows.selection.items if isinstance(row.item, OutboxEntry)]
+        selected_entries = [row.item for row in self.rows.selection.items if isinstance(row.item, OutboxEntry)]
         item = self._current_item
-        return selected or ([item] if isinstance(item, OutboxEntry) else [])
+        return selected_entries or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
     def unsent_file(self) -> UnsentFile | None:

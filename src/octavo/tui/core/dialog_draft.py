@@ -49,9 +49,9 @@ class DialogDraft:
     def save_newer(self, text: str, written_at: datetime) -> bool:
         """Save `text`, unless the stored draft is newer than `written_at`. Return False if it is newer and has another
         text. Raises NotSaved."""
-        stored = next((each for each in self._drafts.all() if each.key == self.key), None)
-        if stored is not None and stored.saved_at >= written_at:
-            return stored.text == text
+        stored_draft = next((each for each in self._drafts.all() if each.key == self.key), None)
+        if stored_draft is not None and stored_draft.saved_at >= written_at:
+            return stored_draft.text == text
         self._drafts.get(self.key)  # Read the draft first: saving replaces only a version that was read.
         self._drafts.save_now(self.key, text)
         return True

@@ -259,8 +259,8 @@ _KIND_NAMES: Mapping[type[LinkedItem], str] = MappingProxyType(
 
 
 def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
-    first = next(iter(selected_items), None)
-    return first if isinstance(first, LinkedItem) else None
+    first_item = next(iter(selected_items), None)
+    return first_item if isinstance(first_item, LinkedItem) else None
 
 
 def _url(item: LinkedItem) -> str:

@@ -327,15 +327,15 @@ class PageEdit:
         note = (
             " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
         )
-        saved = None
+        saved_text = None
         if outcome.revision:
             with suppress(ApiError):
-                saved = await page_source(
+                saved_text = await page_source(
                     self.app.session.live, replace(key, revision_id=outcome.revision).base_ref, self.page_id
                 )
         if outcome.message:
             note += f" {outcome.message}"
-        elif saved not in (None, outcome.text):
+        elif saved_text not in (None, outcome.text):
             note += " The server changed the formatting when it saved the page. Check the diff."
         return f"Saved {self.title} to {title}.{note}"
 

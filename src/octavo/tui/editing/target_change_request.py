@@ -108,10 +108,10 @@ async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeReque
     """Return the change request of a target. Create it if it is new. If this fails, tell the user and return None."""
     if target.change_request is not None:
         return target.change_request
-    created = await create(app.session.live, target.space, target.subject)
-    if created.result is None:
-        app.say(created.message, tone="failed")
-    return created.result
+    result = await create(app.session.live, target.space, target.subject)
+    if result.result is None:
+        app.say(result.message, tone="failed")
+    return result.result
 
 
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

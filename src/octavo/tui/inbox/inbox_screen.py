@@ -389,16 +389,16 @@ class InboxScreen(ListView[InboxRow]):
     @property
     def thread_target(self) -> ThreadTarget | None:
         """Target of thread commands: the selected threads, else the thread of the current row, or None."""
-        selected = [
+        selected_threads = [
             Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows
             if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
         if self.selected_rows:
-            if not selected:
+            if not selected_threads:
                 return None
-            at, comment = selected[0].at, selected[0].comment
-            return ThreadTarget(at, comment, comment, tuple(selected), self.rows.selection.clear)
+            at, comment = selected_threads[0].at, selected_threads[0].comment
+            return ThreadTarget(at, comment, comment, tuple(selected_threads), self.rows.selection.clear)
         row = self.rows.item
         comment = self.feed.comment(row)
         if row is None or comment is None or not isinstance(row.target, ThreadRef):
