@@ -133,12 +133,12 @@ class LiveResponse:
             # A refresh must fetch all stored pages: otherwise the list would become shorter.
             self.page_count = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
 
-    def accept(self, value: Any, pages: int, now: datetime, writes_included: int) -> None:
+    def accept(self, value: Any, page_count: int, now: datetime, writes_included: int) -> None:
         """Set the value from the server. If it is equal to the old value, the old object is kept."""
         if value != self.value:
             self.value = value
-        self.page_count, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes_included
-        self.pages_to_fetch = max(1, pages) if not self.is_extending else self.pages_to_fetch
+        self.page_count, self.fetched_at, self.checked_at, self.writes_included = page_count, now, now, writes_included
+        self.pages_to_fetch = max(1, page_count) if not self.is_extending else self.pages_to_fetch
         self.edits = [
             edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes_included
         ]

@@ -91,7 +91,7 @@ def _check_size(path: Path, size: int, limit: int) -> None:
 async def upload(
     live: Live, put: PutFile, at: OrganizationRef, file: FileToUpload, on_progress: Progress
 ) -> storage.SignedUrl:
-    """Upload a file. Return its URL and its key in the storage of the server. Raises ApiError and NotSendable."""
+    """Upload a file with `put`. Return its URL and its storage key on the server. Raises ApiError and NotSendable."""
     file_to_send = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     target = await live.send(storage.Upload(at=at, file=file_to_send, kind=file.kind))
     on_progress(0, file.size)

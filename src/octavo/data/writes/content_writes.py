@@ -234,7 +234,8 @@ class _CannotRestore(Exception):
 async def restore_pages(
     live: Live, at: ChangeRequestRef, expected_revision: str | None, changes: Sequence[ContentEdit]
 ) -> SendResult[None]:
-    """Send `changes` that restore pages from earlier revisions. If the server cannot revert pages, send edits instead.
+    """Send `changes` that restore pages from earlier revisions, if the head is `expected_revision` (see `edit`). If the
+    server cannot revert pages, send edits instead.
 
     Edits do not restore the position among pages with the same parent. Of groups and links, they restore only the
     `EDITABLE_FIELDS`.
