@@ -159,7 +159,7 @@ async def test_next_and_previous_change_are_selected_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
-        assert app.pane.contents.shown_diff.count == 9
+        assert app.pane.contents.shown_diff.change_count == 9
         await pilot.pause()
         seen = [app.pane.navigation.position_text]
         for _ in range(8):
@@ -390,7 +390,7 @@ def test_hunks_of_source_are_changes() -> None:
     lines = [str(number) for number in range(40)]
     hunks = source_diff("\n".join(lines), "\n".join([*lines[:5], "x", *lines[5:30], *lines[31:]]))
     found = build_source_diff(hunks).complete()
-    assert found.count == 2
+    assert found.change_count == 2
     assert [chunk.kind for chunk in found.chunks] == ["label", "lines", "label", "lines"]
 
 

@@ -255,7 +255,7 @@ async def test_diff_stays_visible_until_next_chunks_are_built() -> None:
         while app.pane.contents.is_building:
             await pilot.pause(0.01)
         assert len(app.pane.viewport.virtual_lines) > 2000
-        assert app.pane.contents.shown_diff.count == 30
+        assert app.pane.contents.shown_diff.change_count == 30
 
 
 @pytest.mark.before_release

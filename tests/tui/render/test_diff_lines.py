@@ -237,7 +237,7 @@ def test_changes_are_shown_exactly_if_pages_differ_visibly(pair: tuple[Document,
     )
     found = build_diff(diff(old, new), ContextSize(), {}, side_by_side=split).complete()
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
-    assert (found.count == 0) == same
+    assert (found.change_count == 0) == same
     for chunk in found.chunks:
         lines_of_chunk = [line.text for line in render_diff_chunk(context, chunk, widths)]
         assert chunk.change_number < 0 or chunk.is_tight or any(line.strip() for line in lines_of_chunk)

@@ -34,7 +34,7 @@ def test_moved_and_reformatted_blocks_are_hidden_and_counted() -> None:
     rest = "The boats that are left over have a berth of their own behind the pier, near the shop."
     before, after = f"{HARBOUR}\n\n# Now\n\n{rest}\n\n**{KEEPER}**\n", f"# Now\n\n{rest}\n\n{KEEPER}\n\n{HARBOUR}\n"
     chunks = chunks_of(compare(before, after))
-    assert chunks.count == 0
+    assert chunks.change_count == 0
     assert chunks.hidden_counts == {"move": 1, "formatting": 1}
     assert hidden_lines(chunks) == [
         "1 move hidden",
@@ -59,7 +59,7 @@ def test_container_around_unchanged_blocks_is_hidden_and_its_edits_are_not() -> 
 
 def test_page_settings_are_never_hidden() -> None:
     chunks = chunks_of(compare("---\ndescription: Old\n---\n\nText.\n", "---\ndescription: New\n---\n\nText.\n"))
-    assert (chunks.count, chunks.hidden_counts) == (1, Counter())
+    assert (chunks.change_count, chunks.hidden_counts) == (1, Counter())
 
 
 def test_threads_on_hidden_changes_are_shown() -> None:
@@ -87,5 +87,5 @@ def test_no_change_with_meaning_is_hidden(pair: tuple[Document, Document], split
         for chunks in (everything, some)
     )
     assert shown == rest
-    assert some.count == len(rest)
-    assert bool(hidden_lines(some)) >= (everything.count > some.count)
+    assert some.change_count == len(rest)
+    assert bool(hidden_lines(some)) >= (everything.change_count > some.change_count)

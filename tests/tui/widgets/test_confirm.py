@@ -211,8 +211,8 @@ async def test_hostile_facts_are_shown_as_text() -> None:
 
 
 async def test_typed_text_is_saved_if_navigation_closes_the_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DraftDelay, "AFTER_LAST", 3600)
-    monkeypatch.setattr(DraftDelay, "AT_MOST", 3600)
+    monkeypatch.setattr(DraftDelay, "SECONDS_AFTER_LAST_KEY", 3600)
+    monkeypatch.setattr(DraftDelay, "MAX_SECONDS", 3600)
     saved: list[str] = []
     app = ConfirmApp()
     async with app.run_test(size=(90, 24)) as pilot:

@@ -187,8 +187,7 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(chunk_index, first, last, "near")
 
     def scroll_to_lines(self, chunk_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to the lines from `first` to `last` of a chunk by the rule `scroll_to`. Headers do not cover
-        `first`."""
+        """Scroll to the lines `first` to `last` of a chunk by the rule `scroll_to`. Headers do not cover `first`."""
         viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered_rows = viewport.contents.sticky_row_count(top)
@@ -365,16 +364,16 @@ def place_label(are_free: Sequence[bool], start: int, end: int, label: str) -> t
     """Return the first cell of the label of a link, and the label with spaces around it. The label covers blank cells
     before the link, else the first letters of the link. The link is in the cells from `start` to `end`. `are_free` is
     True for each cell that may be covered."""
-    size = len(label)
+    width = len(label)
     first = next((cell for cell in range(start, min(end, len(are_free))) if not are_free[cell]), start)
-    blank_counts = (count for count in range(size + 3) if first - count < 1 or not are_free[first - count - 1])
-    blank_count = next(blank_counts, size + 3)
+    blank_counts = (count for count in range(width + 3) if first - count < 1 or not are_free[first - count - 1])
+    blank_count = next(blank_counts, width + 3)
     if blank_count and blank_count != first:
         blank_count -= 1  # One blank cell stays before the label, except in the first column.
-    if blank_count > size:
-        blank_before = " " if blank_count > size + 1 else ""
-        return first - size - 1 - len(blank_before), f"{blank_before}{label} "
-    label_end = first - blank_count + size
+    if blank_count > width:
+        blank_before = " " if blank_count > width + 1 else ""
+        return first - width - 1 - len(blank_before), f"{blank_before}{label} "
+    label_end = first - blank_count + width
     needs_blank = label_end < end or label_end >= len(are_free) or are_free[label_end]
     return first - blank_count, f"{label} " if needs_blank else label
 

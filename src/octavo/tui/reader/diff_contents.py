@@ -38,8 +38,7 @@ SPLIT_BY_DEFAULT_FROM = 200
 DiffLayout = Literal["changes", "sides", "new", "old"]
 """Unified diff (`changes`), split diff (`sides`), or only one version of a rewritten page."""
 NoteKind = Literal["loading", "failed", "description"]
-"""Kind of a note that is shown instead of changes. `description` says what was done to the page, or that nothing
-changed."""
+"""Kind of a note that is shown instead of changes. `description` says how the page was changed, if at all."""
 PAGE_ROW = "page"
 """Block kind of the heading of a page, in a diff of several pages."""
 
@@ -59,7 +58,7 @@ class PageSection:
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None while changes are loading, when the user cannot comment."""
+        """Old and new version of the page. None while changes are loading. The user can then not comment."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads on each block, by block key."""
         self.context_size = ContextSize()
@@ -302,7 +301,7 @@ class DiffContents(Contents):
 
     @property
     def has_changes(self) -> bool:
-        return self.shown_diff.count > 0
+        return self.shown_diff.change_count > 0
 
     @property
     def page_diff(self) -> DiffChunks:

@@ -57,16 +57,16 @@ def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_
 def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
     """Return text such as `change 2 of 7`. Above the first change, return text such as `7 changes`. Empty without
     changes. With `by_risk`, the text includes the kind of the change."""
-    if not diff.count:
+    if not diff.change_count:
         return ""
     change_index = change_index_at(diff.chunks, index)
     order = " by risk" if by_risk else ""
     if change_index < 0:
-        return f"{plural(diff.count, 'change')}{order}"
+        return f"{plural(diff.change_count, 'change')}{order}"
     if not by_risk or not diff.chunks[change_index].kinds:
-        return f"change {diff.chunks[change_index].change_number + 1} of {diff.count}{order}"
+        return f"change {diff.chunks[change_index].change_number + 1} of {diff.change_count}{order}"
     number = change_indexes(diff.chunks, by_risk=True).index(change_index) + 1
-    return f"change {number} of {diff.count}{order}: {leading_kind(diff.chunks[change_index].kinds)}"
+    return f"change {number} of {diff.change_count}{order}: {leading_kind(diff.chunks[change_index].kinds)}"
 
 
 _MAX_SEARCHED_SLICES = 6
@@ -119,7 +119,7 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.chunks))
 
     def edge_index(self, step: int) -> int:
-        """Return the chunk index above the first chunk (-1), or below the last chunk if `step` is -1."""
+        """Return -1, the index before the first chunk, or the index after the last chunk if `step` is -1."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:

@@ -55,7 +55,7 @@ CLEAR_DELAY = 0.3
 """Seconds for which the previous page stays visible while the next page is loading."""
 _LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
-"""Ids of the commands that come first in the key bar of a merge preview."""
+"""IDs of the commands that come first in the key bar of a merge preview."""
 
 
 def _why_empty(view: DiffView) -> str:

@@ -124,7 +124,7 @@ async def scale_image(
         width, height = width * 19 // 20, height * 19 // 20
     request = json.dumps({"width": width, "height": height, "background": background}).encode()
     try:
-        result = await run_bounded(
+        program_output = await run_bounded(
             "decode_picture",
             request + b"\n" + data,
             seconds=DECODE_TIMEOUT,
@@ -133,9 +133,9 @@ async def scale_image(
         )
     except OSError as error:
         return ScaledPicture(problem=f"Could not start the program that decodes images: {error.strerror}.")
-    if result.exceeded_limit:
+    if program_output.exceeded_limit:
         return ScaledPicture(problem=f"Could not decode the image within {DECODE_TIMEOUT:g} s.")
-    return parse_picture(result.output)
+    return parse_picture(program_output.output)
 
 
 class _Header(BaseModel):
@@ -177,11 +177,11 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
     async def load(query: ThumbnailQuery) -> ScaledPicture | None:
         try:
             location = await locate_image(session, query.content_ref, query.target)
-            data = await cached_image(session, location)
-            if data is None and location.host:
+            cached_data = await cached_image(session, location)
+            if cached_data is None and location.host:
                 return None
             return await scale_image(
-                data or await download_image(session, location), query.columns, query.rows, background
+                cached_data or await download_image(session, location), query.columns, query.rows, background
             )
         except (ImageUnavailable, ApiError):
             return None  # The frame then shows the name of the image.
@@ -252,16 +252,16 @@ async def _specification_in_space(session: Session, location: ContentRef, target
 async def parse_file(content: bytes, name: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
     """Parse the OpenAPI file `name` in a child process. If this fails, `error` of the result says why."""
     try:
-        result = await run_bounded(
+        program_output = await run_bounded(
             "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_PARSED_SIZE
         )
     except OSError as failure:
         return Specification(
             error=f"Could not read {name}: {failure.strerror or 'the program that reads it could not be started'}."
         )
-    if result.exceeded_limit or not result.output:
+    if program_output.exceeded_limit or not program_output.output:
         return Specification(error=f"Could not read {name}: the file takes too much time or memory to read.")
-    parsed_file = await asyncio.to_thread(_assemble, result.output)
+    parsed_file = await asyncio.to_thread(_assemble, program_output.output)
     if isinstance(parsed_file, str):
         return Specification(error=f"Could not show {name} as an OpenAPI specification. {parsed_file}")
     is_openapi = "openapi" in parsed_file or "swagger" in parsed_file

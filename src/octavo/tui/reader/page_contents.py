@@ -418,20 +418,20 @@ def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
         for first, last, block in block_ranges([Line([]) if isinstance(line, SplitLine) else line for line in lines])
     ]
     index_by_block: dict[int, int] = {}
-    region = -1
+    columns_start = -1
     for number, line in enumerate(lines):
         if not isinstance(line, SplitLine):
-            region = -1
+            columns_start = -1
             continue
-        region = number if region < 0 else region
+        columns_start = number if columns_start < 0 else columns_start
         for block in line_blocks(line):
             index = index_by_block.setdefault(id(block), len(ranges))
             if index == len(ranges):
-                ranges.append((region, 1 + block.lines[0], number, number, block))
+                ranges.append((columns_start, 1 + block.lines[0], number, number, block))
             else:
                 ranges[index] = (*ranges[index][:3], number, block)
     ranges.sort(key=lambda span: span[:3])
-    return [(region if not order else first, last, block) for region, order, first, last, block in ranges]
+    return [(start if not order else first, last, block) for start, order, first, last, block in ranges]
 
 
 _MAX_HEADER_LINES = 4

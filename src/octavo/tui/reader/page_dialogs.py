@@ -230,9 +230,9 @@ class ImageCanvas(Widget):
         if not 0 <= row < len(lines):
             return Strip.blank(width, self.rich_style)
         strip = lines[row]
-        left = max(0, width - strip.cell_length) // 2
-        before = [Segment(" " * left, self.rich_style)] if left else []
-        return Strip([*before, *strip]).adjust_cell_length(width, self.rich_style)
+        blank_width = max(0, width - strip.cell_length) // 2
+        blanks = [Segment(" " * blank_width, self.rich_style)] if blank_width else []
+        return Strip([*blanks, *strip]).adjust_cell_length(width, self.rich_style)
 
 
 def _strips(picture: ScaledPicture) -> list[Strip]:

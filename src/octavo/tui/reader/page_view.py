@@ -147,7 +147,7 @@ class ExcerptSettings(NamedTuple):
     """Settings of a page view that shows only an excerpt, such as a footnote in a dialog."""
 
     first_commands: tuple[str, ...]
-    """Ids of the commands that come first in the key bar."""
+    """IDs of the commands that come first in the key bar."""
     why_no_comment: str | None = NOT_IN_EXCERPT
     """Reason why the user cannot comment. None if the user can."""
     can_change_width: bool = True

@@ -52,8 +52,8 @@ class ReadingPosition(NamedTuple):
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:
-            before = earlier.chunk_index, earlier.top_block, earlier.chunk_offset
-            return (self.chunk_index, self.top_block, self.chunk_offset) != before
+            earlier_top = earlier.chunk_index, earlier.top_block, earlier.chunk_offset
+            return (self.chunk_index, self.top_block, self.chunk_offset) != earlier_top
         return self.width == earlier.width and self.offset != earlier.offset
 
 

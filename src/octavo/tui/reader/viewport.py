@@ -493,8 +493,7 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def layout_for_page(self, view_state: ViewState, size: int) -> ChunkLayout | None:
-        """Return the layout for rendering a page of `size` characters in the background. None if the pane has no
-        width."""
+        """Return the layout to render a page of `size` characters in the background. None if the pane has no width."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)

@@ -281,21 +281,21 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
     """Yield inline text in consecutive slices that cost about `limit` to render."""
-    part: list[Run] = []
+    slice_runs: list[Run] = []
     remaining_cost = int(limit)
     for run in runs:
         text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_COST, 0
         while (len(text) - start) * factor > remaining_cost and (
             ends := _find_break(text, start + remaining_cost // factor, _MAX_WORD_LENGTH // factor)
         ) is not None:
-            part.append(run._replace(text=text[start : ends[0]]))
-            yield tuple(part)
-            part, remaining_cost, start = [], int(limit), ends[1]
+            slice_runs.append(run._replace(text=text[start : ends[0]]))
+            yield tuple(slice_runs)
+            slice_runs, remaining_cost, start = [], int(limit), ends[1]
         if start < len(text):
-            part.append(run._replace(text=text[start:]) if start else run)
+            slice_runs.append(run._replace(text=text[start:]) if start else run)
             remaining_cost = max(0, remaining_cost - (len(text) - start) * factor)
-    if part:
-        yield tuple(part)
+    if slice_runs:
+        yield tuple(slice_runs)
 
 
 def split_text(text: str) -> Iterator[str]:

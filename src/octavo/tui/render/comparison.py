@@ -78,9 +78,9 @@ class PageComparison:
 
     def with_page_options(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
         """Return a copy with other changes of the page options. The texts are not compared again."""
-        other = copy(self)
-        object.__setattr__(other, "diff", replace(self.diff, metadata=metadata))
-        return other
+        copied = copy(self)
+        object.__setattr__(copied, "diff", replace(self.diff, metadata=metadata))
+        return copied
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
@@ -158,18 +158,18 @@ def _entry_slices(block: Block) -> Iterator[Block]:
 
 def _number_slices(chunk: DiffChunk, pieces: Iterator[T]) -> Iterator[tuple[DiffChunk, T]]:
     later_chunk = chunk._replace(change_number=-1, is_tight=True)
-    first: T | None = None
+    first_piece: T | None = None
     number = 0
     for piece in pieces:
         number += 1
-        if first is None:
-            first = piece
+        if first_piece is None:
+            first_piece = piece
             continue
         if number == 2:
-            yield chunk._replace(slice_number=1), first
+            yield chunk._replace(slice_number=1), first_piece
         yield later_chunk._replace(slice_number=number), piece
-    if number == 1 and first is not None:
-        yield chunk, first
+    if number == 1 and first_piece is not None:
+        yield chunk, first_piece
 
 
 def _split_change(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
@@ -392,7 +392,7 @@ class UnchangedRange(NamedTuple):
         """Yield chunks for the first, last and expanded blocks, and `CollapsedBlocks` for the blocks between them."""
         count = len(self.new_blocks)
         # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
-        edge_count = context_size.blocks + 2
+        edge_count = context_size.block_count + 2
         visible_indexes: Iterable[int] = range(count)
         if 2 * edge_count < count:
             opened_indexes = context_size.expanded and (
@@ -497,7 +497,7 @@ def _line_limits(
     candidates: Sequence[ChunkInSections | CollapsedBlocks], context_size: ContextSize
 ) -> list[int | None]:
     """Return for each chunk how many of its lines are shown (`DiffChunk.line_limit`). None for a collapsed chunk."""
-    context_count, is_brief = context_size.blocks, context_size.is_brief
+    context_count, is_brief = context_size.block_count, context_size.is_brief
     distances_since_change = _distances_from_last_change(candidates)
     distances_until_change = _distances_from_last_change(candidates[::-1])
     limits: list[int | None] = []

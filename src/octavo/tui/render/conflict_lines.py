@@ -79,7 +79,7 @@ class PageConflict:
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """Consequences of choosing main, and of choosing the change request. Both are empty without a choice."""
+    """Consequences of choosing main, and of choosing the change request. Both are empty if the user cannot choose."""
     is_merged_by_default = False
     kind = "page"
 

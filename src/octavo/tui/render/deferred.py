@@ -112,9 +112,9 @@ class AsyncCache(Generic[K, V]):
 
     def for_background_thread(self) -> AsyncCache[K, V]:
         """Return a copy for another thread. The copy has the same values, but its own list `missing`."""
-        other = copy(self)
-        other.missing, other.original = [], self
-        return other
+        copied = copy(self)
+        copied.missing, copied.original = [], self
+        return copied
 
     def has_loaded(self, key: K) -> bool:
         """Return True if `key` was loaded, even if it has no value."""
@@ -318,13 +318,13 @@ class DeferredContent:
 
     def for_background_thread(self) -> DeferredContent:
         """Return a copy for another thread. Its caches have the same values, but their own lists of missing keys."""
-        other = copy(self)
+        copied = copy(self)
         for name, cache in vars(self).items():
             if isinstance(cache, AsyncCache):
-                setattr(other, name, cache.for_background_thread())
+                setattr(copied, name, cache.for_background_thread())
         if self.targets is not None:
-            other.targets = self.targets.with_titles(other.titles)
-        return other
+            copied.targets = self.targets.with_titles(copied.titles)
+        return copied
 
     def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
         """Return the missing keys of all caches, each with the cache that can load it. Clears the lists."""

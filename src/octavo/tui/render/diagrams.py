@@ -253,7 +253,7 @@ class _SequenceDiagram:
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
-        """Ids of the participants that are declared so far, as returned by `_id`."""
+        """IDs of the participants that are declared so far, as returned by `_id`."""
         self._frames: list[bool] = []
         """For each block such as `loop` or `rect` that has not ended: True if it is kept in the source."""
 

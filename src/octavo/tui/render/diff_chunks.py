@@ -108,7 +108,7 @@ class DiffChunk(NamedTuple):
 class DiffChunks:
     """The chunks of a diff. `build` builds them in small steps, so that a long diff does not block the app."""
 
-    count = 0
+    change_count = 0
     thread_count = 0
     """Number of threads in the diff. Unsent drafts and check findings do not count."""
 
@@ -135,20 +135,20 @@ class ContextSize:
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
-    def __init__(self, blocks: int = 1) -> None:
-        """`blocks` is the number of unchanged blocks before and after a change."""
-        self.step = next(step for step, size in enumerate(self.STEPS) if size >= blocks)
+    def __init__(self, block_count: int = 1) -> None:
+        """`block_count` is the number of unchanged blocks before and after a change."""
+        self.step = next(step for step, size in enumerate(self.STEPS) if size >= block_count)
         self.expanded: set[str] = set()
 
     @property
-    def blocks(self) -> int:
+    def block_count(self) -> int:
         """Number of unchanged blocks before and after a change."""
         return self.STEPS[self.step]
 
     @property
     def is_brief(self) -> bool:
         """True if an unchanged block of prose shows only the lines nearest to the change."""
-        return self.blocks <= 1
+        return self.block_count <= 1
 
     def increase(self) -> None:
         self.step = min(self.step + 1, len(self.STEPS) - 1)

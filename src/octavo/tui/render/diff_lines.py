@@ -474,7 +474,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
                 Line([*rail, *line], block if thread.key else None) for line in wrap([rule_name, message], inner_width)
             ]
             continue
-        head = [
+        heading = [
             decoration(
                 f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.is_open or thread.is_review else glyphs.yes} ",
                 styles.note + Style(bold=True),
@@ -485,11 +485,11 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             StyledText(f" {glyphs.separator} {thread.state}", styles.muted),
         ]
         if thread.unsent:
-            head += [StyledText(f" {glyphs.separator} ", styles.muted), StyledText(thread.unsent, styles.note)]
-        head = truncate(head, inner_width - len(numbering) - 2, glyphs.ellipsis)
-        gap_width = inner_width - width_of(head) - len(numbering)
-        head += [decoration(" " * max(1, gap_width)), decoration(numbering, styles.muted)]
-        lines.append(Line([*rail, *head], block))
+            heading += [StyledText(f" {glyphs.separator} ", styles.muted), StyledText(thread.unsent, styles.note)]
+        heading = truncate(heading, inner_width - len(numbering) - 2, glyphs.ellipsis)
+        gap_width = inner_width - width_of(heading) - len(numbering)
+        heading += [decoration(" " * max(1, gap_width)), decoration(numbering, styles.muted)]
+        lines.append(Line([*rail, *heading], block))
         if thread.word_change:
             change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
             note = truncate([StyledText(change, styles.warning)], inner_width, glyphs.ellipsis)

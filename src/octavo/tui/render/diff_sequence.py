@@ -103,8 +103,8 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:
         for hunk in hunks:
             if hunk.skipped:
                 yield DiffChunk("label", text=f"{plural(hunk.skipped, 'line')} unchanged")
-            yield from source_chunks(hunk.lines, diff_chunks.count)
-            diff_chunks.count += 1
+            yield from source_chunks(hunk.lines, diff_chunks.change_count)
+            diff_chunks.change_count += 1
 
     diff_chunks.remaining = chunks()
     return diff_chunks
@@ -290,8 +290,8 @@ class _ChunkBuilder:
         hidden_changes.clear()
 
     def _next_number(self) -> int:
-        self.chunks.count += 1
-        return self.chunks.count - 1
+        self.chunks.change_count += 1
+        return self.chunks.change_count - 1
 
     def _add_entries(self, entries: Sequence[DiffEntry]) -> None:
         hidden_changes: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
@@ -371,8 +371,8 @@ class _ChunkBuilder:
         removed_blocks, added_blocks = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed_blocks, *added_blocks)))
         while self._side_by_side and is_short and removed_blocks and added_blocks:
-            pair = tuple(removed_blocks[:MAX_PAIRED_BLOCKS]), tuple(added_blocks[:MAX_PAIRED_BLOCKS])
-            self._add_chunk(DiffChunk("replacement", added_blocks[0], removed=pair[0], added=pair[1]))
+            paired_blocks = tuple(removed_blocks[:MAX_PAIRED_BLOCKS]), tuple(added_blocks[:MAX_PAIRED_BLOCKS])
+            self._add_chunk(DiffChunk("replacement", added_blocks[0], removed=paired_blocks[0], added=paired_blocks[1]))
             removed_blocks, added_blocks = removed_blocks[MAX_PAIRED_BLOCKS:], added_blocks[MAX_PAIRED_BLOCKS:]
         for block in removed_blocks:
             self._add_chunk(DiffChunk("change", block, None, RemovedBlock(block)))

@@ -261,7 +261,7 @@ def render_table_change(
     )
     is_continued = slice_number > 1
     is_same = list(map(_joined_text, old_titles)) == list(map(_joined_text, new_titles))
-    head = _ChangedRow(
+    header = _ChangedRow(
         old_titles, new_titles, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1)
     )
     rows, unshown_settings = _changed_rows(table, column_pairs, styles)
@@ -297,7 +297,7 @@ def render_table_change(
         return SidePair(lines[0], lines[1], is_same=True)
 
     row_rule = on_both_sides(decoration(styles.glyphs.horizontal * min(text_width, grid.width), styles.line))
-    side_pairs = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
+    side_pairs = [pair_of_row(header), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
     # If any row has several lines, horizontal rules separate the rows.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
@@ -347,7 +347,7 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, and changed attributes that cells do not show. A number stands for unchanged rows."""
+    """Return the changed rows, and changed attributes that cells do not show. A number counts unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]

@@ -291,9 +291,9 @@ def _card_text(
         lines += (
             wrap(render_runs(column.title, styles, styles.muted, context.link_targets), width) if column_title else []
         )
-        first = len(lines)
+        first_line = len(lines)
         lines += wrap_items([*icons, *pieces], width)
-        title, icons = title or range(first, len(lines)), []
+        title, icons = title or range(first_line, len(lines)), []
     if icons:
         lines += wrap(icons, width)
     if not lines and card.attrs.get("target"):

@@ -94,10 +94,10 @@ def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> For
     rows = ["" for _ in range(rows_above + rows_below)]
     for box in spaced_boxes:
         width = box.width
-        for line in range(rows_above + rows_below):
-            row_index = line - rows_above + box.baseline
+        for row_number in range(rows_above + rows_below):
+            row_index = row_number - rows_above + box.baseline
             row = box.rows[row_index] if 0 <= row_index < len(box.rows) else ""
-            rows[line] += row + " " * (width - cells(row))
+            rows[row_number] += row + " " * (width - cells(row))
     return FormulaBox(tuple(rows), rows_above)
 
 

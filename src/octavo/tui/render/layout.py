@@ -107,11 +107,11 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
     """Split Markdown before the lines in `edges`, and where it is too long. Yield each part as its text, its first
     line, and the line after its last."""
-    start = line = 0
+    start = start_line = 0
     for edge in (*edges, None):
         end = len(source)
         if edge is not None:
-            end = _end_of_line(source, start, edge - line)
+            end = _end_of_line(source, start, edge - start_line)
         if end < start:
             continue
         while end - start > _MAX_SOURCE_BLOCK_LENGTH:
@@ -122,13 +122,13 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
             if not has_line_end and end - start <= _MAX_LINE_LENGTH:
                 break
             text = source[start : stop if has_line_end else start + _MAX_LINE_LENGTH]
-            last = line + text.count("\n") + has_line_end
-            yield text, line, last
-            start, line = start + len(text) + has_line_end, last
+            end_line = start_line + text.count("\n") + has_line_end
+            yield text, start_line, end_line
+            start, start_line = start + len(text) + has_line_end, end_line
         text = source[start:end]
-        last = line + text.count("\n") + 1
-        yield text, line, last
-        start, line = end + 1, last
+        end_line = start_line + text.count("\n") + 1
+        yield text, start_line, end_line
+        start, start_line = end + 1, end_line
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:

@@ -70,14 +70,14 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
     line and a column. None stands for the start of the first line, or the end of the last."""
     texts: list[str] = []
     for number, line in enumerate(lines):
-        low = start[1] - margin if start is not None and start[0] == number else 0
-        high = end[1] - margin if end is not None and end[0] == number else 1 << 30
+        first_column = start[1] - margin if start is not None and start[0] == number else 0
+        end_column = end[1] - margin if end is not None and end[0] == number else 1 << 30
         line_start = 0
         kept_text = ""
         for text, _, _, is_decoration, _ in line.pieces:
-            part = text[max(0, low - line_start) : max(0, high - line_start)]
-            if not is_decoration or (part and not part.strip() and kept_text):
-                kept_text += part
+            selected_part = text[max(0, first_column - line_start) : max(0, end_column - line_start)]
+            if not is_decoration or (selected_part and not selected_part.strip() and kept_text):
+                kept_text += selected_part
             line_start += len(text)
         texts.append(kept_text.rstrip())
     return "\n".join(texts)

@@ -605,19 +605,19 @@ def _split_long_word(word: str, width: int) -> list[int]:
     indexes: list[int] = []
     first = 0
     while cell_ends[-1] - cell_ends[first] > width:
-        last = first + 1
-        while last + 1 < len(cell_ends) and cell_ends[last + 1] - cell_ends[first] <= width:
-            last += 1
-        end = letter_ends[last]
+        stop = first + 1
+        while stop + 1 < len(cell_ends) and cell_ends[stop + 1] - cell_ends[first] <= width:
+            stop += 1
+        end = letter_ends[stop]
         text_after = word[end : end + _MAX_SIGNS + 1]
         if (
             word[end - 1] == "/"
             and len(text_after) <= _MAX_SIGNS
-            and last > first + 1
+            and stop > first + 1
             and not _LETTER.search(text_after)
         ):
-            last -= 1
-        start, end_of_line = letter_ends[first], letter_ends[last]
+            stop -= 1
+        start, end_of_line = letter_ends[first], letter_ends[stop]
         sign_breaks = _SIGN_BREAK if breaks is _INNER_BREAK else breaks
         length = _last_break(sign_breaks, word, start, end_of_line)
         if (
@@ -625,11 +625,11 @@ def _split_long_word(word: str, width: int) -> list[int]:
             or cells(sign_breaks.split(word[start + length :], maxsplit=1)[0]) >= width
         ):
             length = _last_break(breaks, word, start, end_of_line)
-        rest, *more = breaks.split(word[start + length :], maxsplit=1)
-        if length > (end_of_line - start) // 3 or (length > 1 and cells(rest) + len(more) <= width):
-            last = next((index for index in range(first + 1, last + 1) if letter_ends[index] == start + length), last)
-        indexes.append(letter_ends[last])
-        first = last
+        next_part, *more = breaks.split(word[start + length :], maxsplit=1)
+        if length > (end_of_line - start) // 3 or (length > 1 and cells(next_part) + len(more) <= width):
+            stop = next((index for index in range(first + 1, stop + 1) if letter_ends[index] == start + length), stop)
+        indexes.append(letter_ends[stop])
+        first = stop
     return indexes
 
 

@@ -227,9 +227,9 @@ class Styles(_StyleFields):
 
     @cached_property
     def _headings(self) -> tuple[Style, ...]:
-        low = Style(dim=True) if self.is_monochrome else self.muted
+        faint = Style(dim=True) if self.is_monochrome else self.muted
         slanted = Style(italic=True)
-        return (self.strong, self.strong, self.strong, self.strong + slanted, low + Style(bold=True), low + slanted)
+        return (self.strong, self.strong, self.strong, self.strong + slanted, faint + Style(bold=True), faint + slanted)
 
     def heading(self, level: int) -> Style:
         """Return the style of a heading of a level from 1 to 6."""

@@ -62,10 +62,10 @@ _NARROW_COLUMN = 10
 _SHORT_COLUMN = 20
 """A column whose longest line is at most this wide may become narrower than `_NARROW_COLUMN`."""
 _MIN_COLUMN_WIDTH = 6
-_HINTED_PROSE = 24
-"""Columns of prose may be narrowed to this width before words are broken in a column whose width is set in the page."""
-_NARROW_PROSE = 16
-"""Like `_HINTED_PROSE`, but for tables without words longer than `_LONG_LABEL`."""
+_MIN_PROSE_WIDTH = 24
+"""Minimum width in cells of columns of prose, so that columns with a width hint can keep their words whole."""
+_MIN_PROSE_WIDTH_OF_SHORT_WORDS = 16
+"""Like `_MIN_PROSE_WIDTH`, but for tables in which no word is wider than `_LONG_LABEL`."""
 _MAX_PROSE_WIDTH = 100
 """Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
@@ -169,7 +169,7 @@ def fit_columns(
     least = [longest.part for longest in longest_words_by_column]
     labels = [max(longest.part, longest.label) for longest in longest_words_by_column]
     all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
-    prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
+    prose = _MIN_PROSE_WIDTH_OF_SHORT_WORDS if max(labels) <= _LONG_LABEL else _MIN_PROSE_WIDTH
     narrow_widths = [max(label, min(wide, prose)) for label, wide in zip(labels, natural_widths, strict=True)]
     # Columns with a width hint break words only if the table does not fit with whole words.
     lowest_widths = labels if _excess_width(narrow_widths, available_width) <= 0 else least
@@ -337,8 +337,8 @@ def _readable_width(texts: Sequence[str], natural: int) -> int:
 def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
     if natural <= _NARROW_COLUMN:
         return _LongestWords(natural, natural, natural)
-    part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _MIN_COLUMN_WIDTH
-    word = label = longest_known = _MIN_COLUMN_WIDTH
+    part_width = _NARROW_COLUMN if natural > _SHORT_COLUMN else _MIN_COLUMN_WIDTH
+    word_width = label_width = longest_known = _MIN_COLUMN_WIDTH
     for text in texts:
         is_ascii = text.isascii()
         if len(text) > longest_known // (1 if is_ascii else 2):
@@ -347,18 +347,18 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
                 length = (len(candidate) if is_ascii else cells(candidate)) + indent
                 if length <= longest_known:
                     continue
-                if length > label and "://" not in candidate:
-                    label = max(label, cells(candidate) + indent)
-                if length > min(word, part):
-                    word = max(word, cells(candidate) + indent)
+                if length > label_width and "://" not in candidate:
+                    label_width = max(label_width, cells(candidate) + indent)
+                if length > min(word_width, part_width):
+                    word_width = max(word_width, cells(candidate) + indent)
                     *parts_with_sign, last = _WITHIN_WORDS.split(candidate)
-                    part = max(
-                        part,
+                    part_width = max(
+                        part_width,
                         min(cells(last), _LONG_WORD) + indent,
                         *[min(cells(piece) + 1, _LONG_WORD) + indent for piece in parts_with_sign],
                     )
-                longest_known = min(label, word, part)
-    return _LongestWords(min(natural, part), min(natural, word), min(natural, label))
+                longest_known = min(label_width, word_width, part_width)
+    return _LongestWords(min(natural, part_width), min(natural, word_width), min(natural, label_width))
 
 
 def _share_widths(
@@ -403,8 +403,8 @@ def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[S
         for index, lines in enumerate(wrapped_cells):
             if index:
                 line.append(decoration(" " * COLUMN_GAP))
-            part = lines[number] if number < len(lines) else []
-            line += pad(part, table_grid.widths[index], PLAIN, table_grid.aligns[index])
+            pieces = lines[number] if number < len(lines) else []
+            line += pad(pieces, table_grid.widths[index], PLAIN, table_grid.aligns[index])
         while line and line[-1].is_decoration and not line[-1].text.strip():
             line.pop()
         lines_of_row.append(line)

@@ -126,8 +126,7 @@ _WAIT_OPTIONS = {
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option that makes an editor wait until the file is closed. Empty if it is set, or for unknown
-    editors."""
+    """Return the option with which an editor waits until the file is closed. Empty if set, or for unknown editors."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
@@ -195,7 +194,7 @@ class FileNote:
     reason: str = ""
     """Sentence that says why the text was not used. Empty if Octavo does not know yet."""
     process_id: int = 0
-    """Id of the Octavo process that waits for the editor. 0 if no process waits."""
+    """ID of the Octavo process that waits for the editor. 0 if no process waits."""
 
 
 def edit_text(

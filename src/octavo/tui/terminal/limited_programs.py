@@ -340,9 +340,9 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
 def _read_output(linter: Linter, file: Path) -> bytes:
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
-            data = opened.read(MAX_OUTPUT_BYTES + 1)
+            output = opened.read(MAX_OUTPUT_BYTES + 1)
     except FileNotFoundError:
         raise ProgramFailed(f"Could not run {linter.name}: it did not write the file {{output}}.") from None
-    if len(data) > MAX_OUTPUT_BYTES:
+    if len(output) > MAX_OUTPUT_BYTES:
         raise ProgramFailed(f"Could not run {linter.name}: it wrote more than {MAX_OUTPUT_BYTES >> 20} MiB.")
-    return data
+    return output

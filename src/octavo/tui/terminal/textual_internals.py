@@ -118,7 +118,7 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 @replaces(Compositor, "reflow", 0x4C993E47)
 def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Lay out widgets, and find newly visible ones by comparing with the last layout. Textual misses those that become
-    visible by scrolling. If scroll bars appear or disappear, lay out again: Textual would paint a frame before."""
+    visible by scrolling. If scroll bars appear or disappear, lay out again before a frame is painted."""
     last_map, last_widgets = getattr(compositor, "_octavo_last_map", {}), compositor.widgets
     compositor._full_map = last_map
     result = original(compositor, parent, size)

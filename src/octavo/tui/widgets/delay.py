@@ -46,8 +46,8 @@ class Delay:
 class DraftDelay(Delay):
     """Saves a draft when the user has not typed for 0.3 seconds, or at the latest after 1 second."""
 
-    AFTER_LAST = 0.3
-    AT_MOST = 1.0
+    SECONDS_AFTER_LAST_KEY = 0.3
+    MAX_SECONDS = 1.0
 
     def __init__(self, pump: MessagePump) -> None:
         super().__init__(pump)
@@ -62,7 +62,7 @@ class DraftDelay(Delay):
         """Record that the user typed at the time `now`. Return in how many seconds, more than 0, to save the draft."""
         if self._first_unsaved is None:
             self._first_unsaved = now
-        return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
+        return max(0.01, min(self.SECONDS_AFTER_LAST_KEY, self._first_unsaved + self.MAX_SECONDS - now))
 
     def save_soon(self, save: Callable[[], object]) -> None:
         """Call `save` when the user pauses. Call this method after each key."""
