@@ -26,7 +26,7 @@ from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.polling import Poller
-from octavo.data.queries import change_requests_of, replies_of
+from octavo.data.queries import change_requests_op, replies_op
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
@@ -326,7 +326,7 @@ async def test_replies_that_the_inbox_has_fetched_are_shown_at_once(
     await follow(inbox)
     take_requests(gate)
     screen = SnapshotWatcher()
-    live.watch(replies_of(here, thread.id), screen, refetch=False)
+    live.watch(replies_op(here, thread.id), screen, refetch=False)
     await wait_idle(live)
     assert screen.texts == ["For the nights."]
     assert take_requests(gate).total() == 0
@@ -622,7 +622,7 @@ async def test_inbox_reuses_responses_of_an_offline_space(
     offline.add(await ask(spaces.Get(at=here)))
     await offline.wait_idle()
     assert take_requests(gate)["reviews.List"]
-    await live.refresh(change_requests_of(ACME.organization_id, "open"))
+    await live.refresh(change_requests_op(ACME.organization_id, "open"))
     while inbox.is_loading:  # noqa: ASYNC110  # no event marks the end of a turn
         await asyncio.sleep(0)
     await wait_for_rows(inbox)

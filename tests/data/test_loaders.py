@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api.operation import SpaceRef
 from octavo.data.live import Live
-from octavo.data.loaders import FILES_PER_REQUEST, file_of
+from octavo.data.loaders import FILES_PER_REQUEST, find_file
 from octavo.documents.links import FileLink, resolve
 from octavo.documents.page_trees import link_targets_of
 from octavo.server import loader
@@ -37,7 +37,7 @@ async def test_file_outside_the_assets_is_found_by_its_path_only(
     (tmp_path / "guides/setup.md").write_text("![a](../pictures/logo.png)")
     space = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada").space_id
     full_path = url.removeprefix("../") if url.startswith("../") else f"guides/{url}"
-    found = await file_of(live, SpaceRef(space_id=space), FileLink("", url.rpartition("/")[2], full_path))
+    found = await find_file(live, SpaceRef(space_id=space), FileLink("", url.rpartition("/")[2], full_path))
     assert (found and found.git and found.git.path) == path
     target = resolve(url, "guides/setup.md", link_targets_of(get_current(platform.context, space)))
     assert (target.file if isinstance(target, FileLink) else None) == (found and found.id)
@@ -50,6 +50,6 @@ async def test_file_of_a_link_is_found_among_many_files(live: Live, platform: Pl
         (assets / f"{number}.txt").write_text("a")
     space = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada").space_id
     name = f"{FILES_PER_REQUEST}.txt"
-    found = await file_of(live, SpaceRef(space_id=space), FileLink("", name, f".gitbook/assets/{name}"))
+    found = await find_file(live, SpaceRef(space_id=space), FileLink("", name, f".gitbook/assets/{name}"))
     assert found is not None
     assert found.name == name

@@ -13,7 +13,7 @@ from octavo.api.spaces import Get, Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan, offline_plan
 from octavo.data.inbox_plan import ListedFingerprints, space_fingerprint
-from octavo.data.queries import open_threads_of
+from octavo.data.queries import open_threads_op
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LATER = datetime(2026, 5, 4, 13, 30, 5, 250_000, tzinfo=UTC)
@@ -165,7 +165,7 @@ def test_response_in_no_list_has_no_fingerprint() -> None:
     listed = ListedFingerprints()
     listed.update([ListPage[Space](items=(SPACE,))])
     assert listed.fingerprint_of(Get(at=HERE)) == space_fingerprint(SPACE)
-    assert listed.fingerprint_of(open_threads_of(REQUESTS["d"])) == ""
+    assert listed.fingerprint_of(open_threads_op(REQUESTS["d"])) == ""
     listed.update([])
     assert listed.fingerprint_of(Get(at=HERE)) == ""
 

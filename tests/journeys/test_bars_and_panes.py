@@ -16,7 +16,7 @@ from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.operation import SpaceRef
 from octavo.client.responses import Application
-from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
+from octavo.data.queries import UNDECIDED, change_requests_op, spaces_op
 from octavo.tui.core.view import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
@@ -264,9 +264,9 @@ async def test_all_views_request_the_same_lists_of_the_organization(stage: Stage
         await run.press("4", "2", "1", "s")
         await run.settle()
         lists = {op for op in run.gate.sent(ListOfOrganization) if op.status in UNDECIDED}
-        assert lists == {change_requests_of(organization.id, status) for status in UNDECIDED}
-        assert set(run.gate.sent(spaces.List)) == {spaces_of(organization.id)}
-        assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.operations)
+        assert lists == {change_requests_op(organization.id, status) for status in UNDECIDED}
+        assert set(run.gate.sent(spaces.List)) == {spaces_op(organization.id)}
+        assert lists | {spaces_op(organization.id)} <= set(run.app.workspace.operations)
 
 
 @pytest.mark.before_release("100", "120")

@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
 from octavo.cli.arguments import PEOPLE_BY_ROLE
-from octavo.data.queries import collections_of, spaces_of
+from octavo.data.queries import collections_op, spaces_op
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_changes
 from octavo.tui.content.space_panes import SPACE_TREE
@@ -94,8 +94,8 @@ class PermissionComparison:
         workspace = self.run.app.workspace
         assert workspace.organization is not None
         live, here = self.run.app.session.live, workspace.organization
-        held = (await live.fetch(spaces_of(here.id))).items
-        folders = (await live.fetch(collections_of(here.id))).items
+        held = (await live.fetch(spaces_op(here.id))).items
+        folders = (await live.fetch(collections_op(here.id))).items
         for thing in (
             *representative_items(MANAGED_SPACES, held, self.person, 1),
             *representative_items(COLLECTIONS, folders, self.person, 1),

@@ -20,7 +20,7 @@ from octavo.cli.refs import RefTarget
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op, page_to_read_op
 from octavo.documents import links, page_trees
 from octavo.documents.anchors import page_anchors
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, CheckedPage, Finding, RuleChoice, read_page
@@ -322,7 +322,7 @@ async def _load_pages(
     live: Live,
     at: ContentRef,
     ids: Sequence[str],
-    get_page: Callable[[ContentRef, str], GetPage] = get_page_source,
+    get_page: Callable[[ContentRef, str], GetPage] = page_source_op,
 ) -> list[_PageVersions]:
     """Load the Markdown of pages. After `_MAX_CHECKED_PAGES` pages, the texts stay empty. Raises ApiError."""
 
@@ -352,11 +352,11 @@ async def _build_reference_check(
     check = ReferenceCheck(_link_index(revision, target), checked_pages)
     linked_ids = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_pages)
     pages = {page.id: page for page in revision.walk()}
-    for each in await _load_pages(live, at, sorted(linked_ids)[:_MAX_LINKED_PAGES], get_page_to_read):
+    for each in await _load_pages(live, at, sorted(linked_ids)[:_MAX_LINKED_PAGES], page_to_read_op):
         page = pages[each.page_id]
         checked_pages[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
     ids_with_includes = [page_id for page_id, page in checked_pages.items() if page.has_unread_includes]
-    for each in await _load_pages(live, at, ids_with_includes[:_MAX_LINKED_PAGES], get_page_to_read):
+    for each in await _load_pages(live, at, ids_with_includes[:_MAX_LINKED_PAGES], page_to_read_op):
         anchors = page_anchors(await asyncio.to_thread(parse, each.new_text))
         checked_pages[each.page_id] = replace(checked_pages[each.page_id], anchors=anchors, has_unread_includes=False)
     return check

@@ -20,8 +20,8 @@ from octavo.api.users import Me
 from octavo.cli.refs import RefResolver, RefTarget
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.concurrency import gather_bounded
-from octavo.data.loaders import all_items, find_page, get_page_source, page_markdown
-from octavo.data.queries import PAGE_LIMIT, reviews_of
+from octavo.data.loaders import all_items, find_page, page_markdown, page_source_op
+from octavo.data.queries import PAGE_LIMIT, reviews_op
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
@@ -100,7 +100,7 @@ async def reviewed_revision(live: Live, target: RefTarget) -> str:
     """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure if there is none."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
-    me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))
+    me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_op(at)))
     revision = next((each.revision for each in reviews if each.reviewer.id == me.id and each.revision), None)
     if revision is None:
         raise Failure(f"Could not compare {target.ref}: you have not reviewed it.", NOT_FOUND)
@@ -157,8 +157,8 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
     """Return the Markdown of a page in both versions. Empty for a version without the page. Raises ApiError."""
-    old_page = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
-    new_page = await find_page(live, get_page_source(versions.new, page_id))
+    old_page = await find_page(live, page_source_op(versions.old, page_id)) if versions.old is not None else None
+    new_page = await find_page(live, page_source_op(versions.new, page_id))
     return page_markdown(old_page), page_markdown(new_page)
 
 

@@ -2,7 +2,7 @@
 are confirmed.
 
 async def use_session(session: Session) -> None:
-    spaces = await session.live.fetch(spaces_of(organization))
+    spaces = await session.live.fetch(spaces_op(organization))
     ...
 
 return run_connected(options, use_session, action="load the change requests")

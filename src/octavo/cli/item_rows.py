@@ -27,11 +27,11 @@ from octavo.data.loaders import all_items
 from octavo.data.queries import (
     PAGE_LIMIT,
     UNDECIDED,
-    change_requests_of,
-    open_threads_of,
-    replies_of,
-    requested_reviewers_of,
-    reviews_of,
+    change_requests_op,
+    open_threads_op,
+    replies_op,
+    requested_reviewers_op,
+    reviews_op,
 )
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
@@ -89,7 +89,7 @@ async def change_row(
         row["reviewers"] = reviewers = await load_reviewers(live, at, change_request)
         row["review"] = review_state(change_request, reviewers)
     if "threadsOpen" in field_names:
-        threads = await all_items(live, open_threads_of(at))
+        threads = await all_items(live, open_threads_op(at))
         row["threadsOpen"] = sum(each.is_open_thread for each in threads)
     if "pagesChanged" in field_names:
         changes = await live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
@@ -112,7 +112,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
     """Return a JSON object for each reviewer, then for each user whose review is requested. Raises ApiError."""
-    reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_reviewers_of(at)))
+    reviews, requested = await asyncio.gather(live.fetch(reviews_op(at)), live.fetch(requested_reviewers_op(at)))
     rows = [
         {
             "id": each.reviewer.id,
@@ -267,7 +267,7 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
     """Find a thread in the result of `_find_discussions`. Raises ApiError, or Failure if there is none."""
     live, discussions = resolver.live, await _find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
-        cached = live.cache.get(open_threads_of(at))
+        cached = live.cache.get(open_threads_op(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
             return await thread_at(resolver, await _target_of(resolver, at, discussions[at]), thread_id)
     semaphore = asyncio.Semaphore(MAX_REQUESTS)
@@ -306,7 +306,7 @@ async def _find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeReq
     request_by_discussion: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
     for organization in await resolver.organizations():
         for status in UNDECIDED:
-            for each in await all_items(resolver.live, change_requests_of(organization.id, status), is_fresh=False):
+            for each in await all_items(resolver.live, change_requests_op(organization.id, status), is_fresh=False):
                 if each.space is not None and (chosen_space is None or each.space == chosen_space.id):
                     request_by_discussion[ChangeRequestRef(space_id=each.space, change_request_id=each.id)] = each
     return request_by_discussion
@@ -352,7 +352,7 @@ async def load_replies(resolver: RefResolver, thread: FoundThread) -> tuple[Repl
     """Return the replies of a thread, oldest first. Raises ApiError."""
     if not thread.comment.replies:
         return ()
-    return tuple(await all_items(resolver.live, replies_of(thread.at, thread.comment.id)))
+    return tuple(await all_items(resolver.live, replies_op(thread.at, thread.comment.id)))
 
 
 async def load_threads(resolver: RefResolver, target: RefTarget) -> list[FoundThread]:

@@ -31,7 +31,7 @@ from octavo.cli.refs import RefResolver, RefTarget
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import NoteImport, parse_note
 from octavo.cli.standard_streams import Failure
-from octavo.data.loaders import get_page_to_read
+from octavo.data.loaders import page_to_read_op
 from octavo.data.state_db import NotSaved
 from octavo.documents.checks.findings import sorted_findings
 from octavo.tui.core.session import Session
@@ -273,7 +273,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target = await toolbox.resolve(str(arguments["ref"]))
     if target.page is None:
         raise ToolError("The REF names no page. Write SPACE:PAGE or SPACE/NUMBER:PAGE.")
-    page = await toolbox.session.live.fetch(get_page_to_read(target.at, target.page.id))
+    page = await toolbox.session.live.fetch(page_to_read_op(target.at, target.page.id))
     row = page_row(
         target, page, target.change_request.revision if target.change_request is not None else target.space.revision
     )

@@ -34,7 +34,7 @@ from octavo.api.text import is_id
 from octavo.api.users import Me
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, is_terminal, tell
 from octavo.data.loaders import all_items
-from octavo.data.queries import spaces_of
+from octavo.data.queries import spaces_op
 from octavo.data.space_names import slug, space_name
 from octavo.settings.file import did_you_mean
 from octavo.untrusted_input import parse_json
@@ -166,8 +166,8 @@ class RefResolver:
             found_spaces: list[Space] = []
             for each in await self.organizations():
                 if not self._is_offline:
-                    found_spaces += await all_items(self.live, spaces_of(each.id), is_fresh=fresh)
-                elif (cached := await self.live.cached(spaces_of(each.id))) is not None:
+                    found_spaces += await all_items(self.live, spaces_op(each.id), is_fresh=fresh)
+                elif (cached := await self.live.cached(spaces_op(each.id))) is not None:
                     found_spaces += cached.items
             self._spaces, self._is_fresh = tuple(found_spaces), fresh
         return self._spaces

@@ -17,7 +17,7 @@ from octavo.cli.comparisons import ComparedVersions, find_versions, load_markdow
 from octavo.cli.refs import RefTarget
 from octavo.cli.review_export import BlockFinder, FoundBlock, change_request_ref
 from octavo.cli.standard_streams import USAGE, Failure
-from octavo.data.loaders import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import Finding
@@ -150,7 +150,7 @@ class NoteImport:
                 at = self._at.revision_ref(note.revision)
             except ValueError:
                 return None
-            found = await find_page(self._live, get_page_source(at, page.id))
+            found = await find_page(self._live, page_source_op(at, page.id))
             self._read_versions[key] = parse(page_markdown(found)) if found is not None else None
         return self._read_versions[key]
 

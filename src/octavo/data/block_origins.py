@@ -18,8 +18,8 @@ from octavo.api.content import Change, Changes, Revision
 from octavo.api.errors import NotFound, NotSent
 from octavo.api.operation import SPECS, ChangeRequestRef, ContentRef, RevisionRef, SpaceRef, read
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
-from octavo.data.queries import reviews_of
+from octavo.data.loaders import find_page, page_markdown, page_source_op
+from octavo.data.queries import reviews_op
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents.blame import Blame, Origin
 from octavo.documents.blocks import EMPTY_PAGE, Block, Document
@@ -185,7 +185,7 @@ class PageBlame:
         await asyncio.to_thread(blame.trace_to_other_pages, other_pages)
 
     async def _document(self, at: ContentRef, page_id: str) -> Document | None:
-        page = await find_page(self._live, get_page_source(at, page_id))
+        page = await find_page(self._live, page_source_op(at, page_id))
         return await asyncio.to_thread(parse, page_markdown(page)) if page is not None else None
 
 
@@ -208,7 +208,7 @@ async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRe
     """Load who edited and who approved a change request. If it is merged, use the cache. Raises ApiError."""
     load = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
-        load(change_requests.ListContributors(at=at, limit=100)), load(reviews_of(at))
+        load(change_requests.ListContributors(at=at, limit=100)), load(reviews_op(at))
     )
     editors = [each.user.name for each in contributors.items if each.action_type == "edit"]
     approvers = [each.reviewer.name for each in reviews.items if each.status == "approved" and not each.outdated]

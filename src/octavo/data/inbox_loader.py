@@ -48,7 +48,7 @@ from octavo.data.inbox_plan import (
 from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
 from octavo.data.live_response import Observers, Snapshot
-from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
+from octavo.data.queries import UNDECIDED, change_requests_op, open_threads_op, spaces_op
 from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure
 from octavo.data.writes.machine import OutboxEntry
@@ -108,8 +108,8 @@ class InboxLoader:
     def __init__(self, live: Live, drafts: Drafts, organization: Organization) -> None:
         self._live, self._drafts, self._organization = live, drafts, organization
         self._listings: dict[str, Listing[Any]] = {
-            "spaces": spaces_of(organization.id),
-            **{status: change_requests_of(organization.id, status) for status in UNDECIDED},
+            "spaces": spaces_op(organization.id),
+            **{status: change_requests_op(organization.id, status) for status in UNDECIDED},
         }
         self._lists: dict[str, Snapshot[ListPage[Any]]] = {}
         self._me: users.User | None = None
@@ -239,7 +239,7 @@ class InboxLoader:
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
         if threads is None:
-            cached_response = self._live.cache.get(open_threads_of(thread.at))
+            cached_response = self._live.cache.get(open_threads_op(thread.at))
             threads = cached_response[0].items if cached_response is not None else ()
         return next((each for each in threads if each.id == thread.comment_id), None)
 

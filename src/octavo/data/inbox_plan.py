@@ -41,7 +41,7 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
-from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_reviewers_of, reviews_of
+from octavo.data.queries import PAGE_LIMIT, open_threads_op, replies_op, requested_reviewers_op, reviews_op
 from octavo.data.sync_queue import NeededResponse, Rank, Version, is_due, recheck
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
@@ -114,12 +114,12 @@ class ListedFingerprints:
         fingerprint = space_fingerprint(item) if isinstance(item, Space) else change_request_fingerprint(item)
         if is_of_content(op):
             return item.revision or fingerprint
-        if op == open_threads_of(at):
+        if op == open_threads_op(at):
             return open_threads_fingerprint(item)
         if (
             isinstance(at, ChangeRequestRef)
             and isinstance(item, ChangeRequest)
-            and op in (reviews_of(at), requested_reviewers_of(at))
+            and op in (reviews_op(at), requested_reviewers_op(at))
         ):
             return reviews_fingerprint(item)
         return fingerprint
@@ -498,11 +498,11 @@ def _needed(
 def _operation_and_url(operation_type: type[Listing[Any]], at: Discussion, thread_id: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
     if operation_type is comments.ListReplies:
-        op = replies_of(at, thread_id)
+        op = replies_op(at, thread_id)
     elif isinstance(at, ChangeRequestRef) and operation_type is not comments.List:
-        op = reviews_of(at) if operation_type is reviews.List else requested_reviewers_of(at)
+        op = reviews_op(at) if operation_type is reviews.List else requested_reviewers_op(at)
     else:
-        op = open_threads_of(at)
+        op = open_threads_op(at)
     return op, encode(op).url
 
 

@@ -34,12 +34,12 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
     return (*value.items, *further_items)
 
 
-def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
+def page_to_read_op(at: ContentRef, page_id: str) -> GetPage:
     """Return the operation that loads a page for reading. Servers that can do so insert the reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
-def get_page_source(at: ContentRef, page_id: str) -> GetPage:
+def page_source_op(at: ContentRef, page_id: str) -> GetPage:
     """Return the operation that loads a page for diffs and exports. References to reusable content stay references."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
@@ -59,7 +59,7 @@ def page_markdown(page: Page | None) -> str:
     return (page.markdown or "") if page is not None else ""
 
 
-async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
+async def find_file(live: Live, at: ContentRef, target: FileLink) -> File | None:
     """Return the file that a link leads to. None if no file has its path or name. Raises ApiError."""
     if target.file:
         try:

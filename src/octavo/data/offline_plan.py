@@ -27,15 +27,15 @@ from octavo.api.operation import (
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import inbox_plan
-from octavo.data.loaders import get_page_source, get_page_to_read
+from octavo.data.loaders import page_source_op, page_to_read_op
 from octavo.data.queries import (
     UNDECIDED,
-    all_threads_of,
-    change_requests_of,
-    open_threads_of,
-    replies_of,
-    requested_reviewers_of,
-    reviews_of,
+    all_threads_op,
+    change_requests_op,
+    open_threads_op,
+    replies_op,
+    requested_reviewers_op,
+    reviews_op,
 )
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import NeededResponse, Rank
@@ -175,7 +175,7 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
     )
     if space.organization is not None:
         for status in get_args(Status):
-            of_all = change_requests_of(space.organization, status)
+            of_all = change_requests_op(space.organization, status)
             label = f"the {status} change requests in the organization"
             yield replace(_needed(owner, of_all, inbox_plan.NO_FINGERPRINT, label), max_age=MAX_LIST_AGE)
 
@@ -184,7 +184,7 @@ def needed_for_tree(at: SpaceRef, tree: PageTree, revision_id: str, owner: str) 
     """Yield the pages of a page tree. `revision_id` is the fingerprint of pages that have no update time."""
     for page in tree.walk():
         if page.type == "document":
-            op = get_page_to_read(at, page.id)
+            op = page_to_read_op(at, page.id)
             yield _needed(
                 owner, op, inbox_plan.page_fingerprint(page, revision_id), f"the page {page.title or 'Untitled'}"
             )
@@ -194,7 +194,7 @@ def needed_for_threads(at: Discussion, threads: Iterable[Comment], owner: str) -
     """Yield the replies of each thread."""
     for thread in threads:
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
-        yield _needed(owner, replies_of(at, thread.id), inbox_plan.replies_fingerprint(thread), label)
+        yield _needed(owner, replies_op(at, thread.id), inbox_plan.replies_fingerprint(thread), label)
 
 
 def needed_for_change_request(
@@ -208,16 +208,16 @@ def needed_for_change_request(
         op = content.ListChanges(at=at, limit=limit)
         yield _needed(owner, op, revision, f"the changes in {name}", needs_value=True)
     yield _needed(owner, content.ListPages(at=at), revision, f"the page tree in {name}")
-    yield _needed(owner, reviews_of(at), inbox_plan.reviews_fingerprint(change_request), f"the reviews of {name}")
+    yield _needed(owner, reviews_op(at), inbox_plan.reviews_fingerprint(change_request), f"the reviews of {name}")
     yield _needed(
-        owner, requested_reviewers_of(at), inbox_plan.reviews_fingerprint(change_request), f"the reviewers of {name}"
+        owner, requested_reviewers_op(at), inbox_plan.reviews_fingerprint(change_request), f"the reviewers of {name}"
     )
     yield _needed(owner, change_requests.ListContributors(at=at), fingerprint, f"the contributors to {name}")
     yield _needed_threads(owner, at, fingerprint, f"the threads in {name}")
     if change_request.comments:
         yield _needed(
             owner,
-            open_threads_of(at),
+            open_threads_op(at),
             inbox_plan.open_threads_fingerprint(change_request),
             f"the open threads in {name}",
         )
@@ -242,7 +242,7 @@ def needed_for_changes(
         refs: Any = "stable" if "page_moved" in types else None
         for side, type_without_page in zip(both_sides, types_without_page, strict=False):
             if type_without_page not in types:
-                op = get_page_source(side, page)
+                op = page_source_op(side, page)
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{change_request.number}"
                 yield _needed(
@@ -265,7 +265,7 @@ def revisions_compared(space: SpaceRef, change_request: ChangeRequest) -> tuple[
 def _needed_threads(
     owner: str, at: Discussion, fingerprint: str, label: str, *, has_fingerprint: bool = True
 ) -> NeededResponse:
-    return _needed(owner, all_threads_of(at), fingerprint, label, needs_value=True, has_fingerprint=has_fingerprint)
+    return _needed(owner, all_threads_op(at), fingerprint, label, needs_value=True, has_fingerprint=has_fingerprint)
 
 
 def _needed(

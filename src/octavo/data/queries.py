@@ -30,20 +30,20 @@ _THREAD_LIMIT = 200
 """Number of threads per page of a list that includes resolved threads."""
 
 
-def spaces_of(organization_id: str) -> spaces.List:
+def spaces_op(organization_id: str) -> spaces.List:
     """Return the operation that lists all spaces of an organization."""
     op: spaces.List = _list_spaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
     return op
 
 
-def collections_of(organization_id: str) -> collections.List:
+def collections_op(organization_id: str) -> collections.List:
     """Return the operation that lists all collections of an organization."""
     at = OrganizationRef(organization_id=organization_id)
     op: collections.List = _list_collections(at=at, nested=True, limit=PAGE_LIMIT)
     return op
 
 
-def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
+def change_requests_op(organization_id: str, status: Status) -> ListOfOrganization:
     """Return the operation that lists the change requests of an organization with this status."""
     at = OrganizationRef(organization_id=organization_id)
     limit = PAGE_LIMIT if status in UNDECIDED else _DECIDED_LIMIT
@@ -51,28 +51,28 @@ def change_requests_of(organization_id: str, status: Status) -> ListOfOrganizati
     return op
 
 
-def reviews_of(at: ChangeRequestRef) -> reviews.List:
+def reviews_op(at: ChangeRequestRef) -> reviews.List:
     """Return the operation that lists the reviews of a change request."""
     op: reviews.List = _list_reviews(at=at, format="markdown", limit=PAGE_LIMIT)
     return op
 
 
-def requested_reviewers_of(at: ChangeRequestRef) -> reviews.ListRequested:
+def requested_reviewers_op(at: ChangeRequestRef) -> reviews.ListRequested:
     """Return the operation that lists the requested reviewers of a change request."""
     op: reviews.ListRequested = _list_requested(at=at, limit=PAGE_LIMIT)
     return op
 
 
-def open_threads_of(at: Discussion) -> comments.List:
+def open_threads_op(at: Discussion) -> comments.List:
     """Return the operation that lists the open threads of a space or change request."""
     return comments.List(at=at, status="open", format="markdown", limit=PAGE_LIMIT)
 
 
-def all_threads_of(at: Discussion) -> comments.List:
+def all_threads_op(at: Discussion) -> comments.List:
     """Return the operation that lists the open and resolved threads of a space or change request."""
     return comments.List(at=at, status="all", format="markdown", limit=_THREAD_LIMIT)
 
 
-def replies_of(at: Discussion, thread_id: str) -> comments.ListReplies:
+def replies_op(at: Discussion, thread_id: str) -> comments.ListReplies:
     """Return the operation that lists the replies of a thread. `thread_id` is the ID of its first comment."""
     return comments.ListReplies(at=at, comment_id=thread_id, format="markdown", limit=PAGE_LIMIT)

@@ -11,7 +11,7 @@ from octavo.api.content import ListPages, Page
 from octavo.api.errors import ApiError
 from octavo.api.operation import RevisionRef
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op
 from octavo.data.search_index import SearchIndex
 from octavo.data.sync_queue import Rank
 from octavo.documents.terms import TermChange, TermMatch, find_matches, index_queries
@@ -114,7 +114,7 @@ def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageM
 
 async def _read_page(live: Live, at: RevisionRef, page: Page, change: TermChange) -> PageMatches | str:
     try:
-        loaded_page = await find_page(live, get_page_source(at, page.id), rank=Rank.AWAITED)
+        loaded_page = await find_page(live, page_source_op(at, page.id), rank=Rank.AWAITED)
     except ApiError as error:
         return str(error)
     text = page_markdown(loaded_page)

@@ -35,7 +35,7 @@ from octavo.cli.output import Output, OutputColumn, add_output_options, declare_
 from octavo.cli.refs import Ref, RefResolver, RefTarget
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.data.access import why_not_in_space, why_not_in_thread
-from octavo.data.loaders import get_page_source, page_markdown
+from octavo.data.loaders import page_markdown, page_source_op
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.emoji import to_emoji
@@ -209,7 +209,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
     page_target = RefTarget(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
     if not needs_block:
         return _Place(page_target, page.id)
-    loaded_page = await resolver.live.fetch(get_page_source(target.at, page.id))
+    loaded_page = await resolver.live.fetch(page_source_op(target.at, page.id))
     document = parse(page_markdown(loaded_page))
     if key:
         block = block_with_key(document, key, path)

@@ -26,7 +26,7 @@ from octavo.cli.refs import Ref, RefResolver, short_name
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items
-from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
+from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_op
 from octavo.data.search_index import Hit, HitKind
 from octavo.lazy_import import lazy
 
@@ -158,7 +158,7 @@ class Search:
         places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
         for organization in await self._resolver.organizations():
             for status in UNDECIDED:
-                for each in await all_items(self._live, change_requests_of(organization.id, status), is_fresh=False):
+                for each in await all_items(self._live, change_requests_op(organization.id, status), is_fresh=False):
                     if each.space is not None and each.comments and (only is None or each.space == only.id):
                         places.append(ChangeRequestRef(space_id=each.space, change_request_id=each.id))
 
@@ -194,7 +194,7 @@ class Search:
         change_request = await self._live.cached(Get(at=at))
         for organization in await self._resolver.organizations():
             for status in UNDECIDED:
-                cached_list = await self._live.cached(change_requests_of(organization.id, status))
+                cached_list = await self._live.cached(change_requests_op(organization.id, status))
                 if change_request is None and cached_list is not None:
                     change_request = next((each for each in cached_list.items if each.id == at.change_request_id), None)
         if change_request is None and not self._options.offline:

@@ -31,7 +31,7 @@ from octavo.cli.output import (
 )
 from octavo.cli.refs import RefResolver, RefTarget, revision_id
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
-from octavo.data.loaders import get_page_to_read
+from octavo.data.loaders import page_to_read_op
 from octavo.documents.page_trees import changed_pages
 from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
@@ -135,7 +135,7 @@ class _ItemPrinter:
 
     async def _load_page(self, at: ContentRef, page_id: str) -> Page:
         try:
-            return await self._live.fetch(get_page_to_read(at, page_id))
+            return await self._live.fetch(page_to_read_op(at, page_id))
         except NotFound:
             if self._options.revision:
                 message = f"Could not find the page in revision {safe_line(self._options.revision[:60])}."

@@ -23,7 +23,7 @@ from octavo.api.operation import SPECS, ChangeRequestRef, Operation, read
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import safe_line
 from octavo.data.access import Send
-from octavo.data.queries import UNDECIDED, requested_reviewers_of, reviews_of
+from octavo.data.queries import UNDECIDED, requested_reviewers_op, reviews_op
 from octavo.data.writes.machine import (
     AlreadyDone,
     Changed,
@@ -154,13 +154,13 @@ async def _check_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> Ch
     change_request = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(change_request, attempt.expected)) is not None:
         return changed
-    return Ready(tuple(review.id for review in (await send(reviews_of(attempt.op.at))).items))
+    return Ready(tuple(review.id for review in (await send(reviews_op(attempt.op.at))).items))
 
 
 async def _search_for_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> AlreadyDone | None:
     if attempt.baseline is None:  # nothing was sent
         return None
-    for review in (await send(reviews_of(attempt.op.at))).items:
+    for review in (await send(reviews_op(attempt.op.at))).items:
         is_new = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
         if is_new and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
@@ -208,7 +208,7 @@ async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> 
     if attempt.expected.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
-    requested = (await send(requested_reviewers_of(attempt.op.at))).items
+    requested = (await send(requested_reviewers_op(attempt.op.at))).items
     missing_ids = _missing_reviewers(requested, attempt.op)
     if not missing_ids:
         return AlreadyDone(result=RequestedReviewers(users=requested), remark="These reviews are already requested.")
@@ -223,10 +223,10 @@ async def _search_for_request(send: Send, attempt: WriteAttempt[reviews.Request]
     """Return AlreadyDone if all reviews are requested, or if the review to withdraw is outdated. Otherwise None."""
     at = attempt.op.at
     if attempt.expected.review is not None:
-        submitted_reviews = (await send(reviews_of(at))).items
+        submitted_reviews = (await send(reviews_op(at))).items
         is_outdated = any(review.id == attempt.expected.review and review.outdated for review in submitted_reviews)
         return AlreadyDone(result=RequestedReviewers()) if is_outdated else None
-    requested = (await send(requested_reviewers_of(at))).items
+    requested = (await send(requested_reviewers_op(at))).items
     return (
         None if _missing_reviewers(requested, attempt.op) else AlreadyDone(result=RequestedReviewers(users=requested))
     )

@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthor
 from octavo.api.operation import SPECS, Operation
 from octavo.data.access import Send
 from octavo.data.drafts import store_unsent_text
-from octavo.data.queries import all_threads_of
+from octavo.data.queries import all_threads_op
 from octavo.data.writes import machine
 from octavo.data.writes.machine import (
     MAX_OWN_FAILURES,
@@ -301,7 +301,7 @@ class _ThreadLists:
                 <= MAX_SINGLE_READS
             ):
                 return self._send
-            op = all_threads_of(entry.at)
+            op = all_threads_op(entry.at)
             self._lists[entry.at] = now, {thread.id: thread for thread in (await self._send(op)).items}
         threads = self._lists[entry.at][1]
 

@@ -18,7 +18,7 @@ from octavo.api.operation import ListPage, Operation, OrganizationRef
 from octavo.api.organizations import GetMember, Member, Organization
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.queries import spaces_of
+from octavo.data.queries import spaces_op
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
@@ -74,11 +74,11 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         for organization in self._organizations[:_MOST_COUNTED_ORGANIZATIONS]:
-            spaces = spaces_of(organization.id)
-            self.subscriptions.follow(f"spaces {organization.id}", spaces, lambda _: self._show())
+            spaces_list_op = spaces_op(organization.id)
+            self.subscriptions.follow(f"spaces {organization.id}", spaces_list_op, lambda _: self._show())
             if (me := self.shell.workspace.me) is not None:
-                member = GetMember(at=OrganizationRef(organization_id=organization.id), user_id=me.id)
-                self.subscriptions.follow(f"member {organization.id}", member, lambda _: self._show())
+                member_op = GetMember(at=OrganizationRef(organization_id=organization.id), user_id=me.id)
+                self.subscriptions.follow(f"member {organization.id}", member_op, lambda _: self._show())
         self._show()
 
     @property

@@ -20,7 +20,7 @@ from octavo.api.folding import fold
 from octavo.api.operation import Discussion, OrganizationRef
 from octavo.api.organizations import ListMembers
 from octavo.api.users import User
-from octavo.data.queries import all_threads_of
+from octavo.data.queries import all_threads_op
 from octavo.documents import emoji
 from octavo.documents.emoji import NamedEmoji, api_code, to_emoji
 from octavo.documents.source_reader import parse
@@ -223,7 +223,7 @@ class MentionCandidates:
     def cached_people(self) -> list[User]:
         """Return the people in the cache: those who started threads, then other commenters, then members by name."""
         live = self._app.session.live
-        threads = live.peek(all_threads_of(self._at)).value
+        threads = live.peek(all_threads_op(self._at)).value
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
         commenters = live.peek(self._commenters).value
         members = live.peek(op).value if (op := self._members()) is not None else None

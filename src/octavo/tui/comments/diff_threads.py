@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Discussion, ListPage
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
-from octavo.data.queries import replies_of
+from octavo.data.queries import replies_op
 from octavo.documents.suggestions import WordChange, apply_suggestion, find_block_source, find_suggestions
 from octavo.lazy_import import lazy
 from octavo.tui.core.session import unsent_mark
@@ -229,7 +229,7 @@ class DiffThreads:
         for thread_id in thread_ids:
             if not thread_id.startswith("pending-"):
                 show = partial(self._show_replies, thread_id)
-                self._view.follow(f"replies {thread_id}", replies_of(self._at, thread_id), show)
+                self._view.follow(f"replies {thread_id}", replies_op(self._at, thread_id), show)
 
     def replies_of(self, thread: Comment) -> tuple[Reply, ...]:
         """Return the replies of a thread, as far as they are loaded."""

@@ -12,7 +12,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ChangeRequestRef, Discussion
-from octavo.data.queries import all_threads_of
+from octavo.data.queries import all_threads_op
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
@@ -174,7 +174,7 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
     text = normalized(comment.body.text)
     if not _block_names_line(text):
         return []
-    loaded_threads = app.session.live.peek(all_threads_of(at)).value
+    loaded_threads = app.session.live.peek(all_threads_op(at)).value
     return [
         each
         for each in (loaded_threads.items if loaded_threads is not None else ())

@@ -14,7 +14,7 @@ from textual.geometry import Region, Size
 from octavo.api.comments import Comment
 from octavo.api.operation import Discussion, ListPage
 from octavo.data.live import Snapshot
-from octavo.data.queries import all_threads_of
+from octavo.data.queries import all_threads_op
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.routes import ToActivity
 from octavo.tui.core.shell import shell_of, subscriptions_of
@@ -107,7 +107,7 @@ class ThreadDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         self.focus_at_once(self.query_one(ThreadView))
-        op = all_threads_of(self._at)
+        op = all_threads_op(self._at)
         self.subscriptions.follow_whole("threads", op, self._show_threads)
         self._place_beside_block()
         self._draw()

@@ -16,7 +16,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, all_threads_of, change_requests_of
+from octavo.data.queries import UNDECIDED, all_threads_op, change_requests_op
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import EMPTY_PAGE
 from octavo.documents.source_reader import parse
@@ -88,7 +88,7 @@ class ThreadLoader:
         self.requested.clear()
         self.source_count, self._limit = 0, BATCH
         for status in UNDECIDED:
-            op = change_requests_of(organization.id, status)
+            op = change_requests_op(organization.id, status)
             self._view.follow(f"{status} change requests", op, lambda _: self.follow_sources())
         self.follow_sources()
 
@@ -116,7 +116,7 @@ class ThreadLoader:
         for key in earlier.keys() - self.requested.keys():
             self._view.follow(key, None)
         for key, source in self.requested.items():
-            op = all_threads_of(source.at)
+            op = all_threads_op(source.at)
             self._view.subscriptions.follow_whole(key, op, partial(self._show_source, source), rank=Rank.AWAITED)
         self._schedule_show()
 

@@ -19,7 +19,7 @@ from octavo.api.content import Page
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
-from octavo.data.queries import replies_of
+from octavo.data.queries import replies_op
 from octavo.documents.emoji import to_emoji
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
@@ -182,7 +182,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if comment.id.startswith("pending-"):
             self.subscriptions.follow("replies", None)
         else:
-            self.subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
+            self.subscriptions.follow("replies", replies_op(at, comment.id), self._show_replies)
         page, page_op = comment.target.page, None
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             page_op = content.GetPage(at=at, page_id=page.id, format="markdown")

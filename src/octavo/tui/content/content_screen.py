@@ -14,7 +14,7 @@ from octavo.api.collections import Collection
 from octavo.api.operation import Discussion, ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
-from octavo.data.queries import collections_of
+from octavo.data.queries import collections_op
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
@@ -80,7 +80,7 @@ class SpaceList:
             tree.show(())
         # Load the collections again, because the user may have left and rejoined the same organization.
         self._screen.follow("collections", None)
-        self._screen.follow("collections", collections_of(organization.id), lambda _: self.show())
+        self._screen.follow("collections", collections_op(organization.id), lambda _: self.show())
         self.show()
 
     @property

@@ -10,8 +10,8 @@ from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage, SpaceRef
 from octavo.data.drafts import UnsentIndex, UnsentText, by_block
 from octavo.data.live import Snapshot
-from octavo.data.loaders import get_page_to_read
-from octavo.data.queries import all_threads_of
+from octavo.data.loaders import page_to_read_op
+from octavo.data.queries import all_threads_op
 from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors
 from octavo.tui.comments.page_comments import search_blocks
@@ -265,7 +265,7 @@ class OpenSpace(SpacePanes):
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
             self.pages_tree.state.show_loading(f"the pages in {space.title}", titles=self.shell.session.first_titles())
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
-            threads = all_threads_of(space.ref)
+            threads = all_threads_op(space.ref)
             self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)
             self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
         else:
@@ -386,7 +386,7 @@ class OpenSpace(SpacePanes):
         self.history.save()
         self.page, self._anchor, self._requested_position = page, anchor, position
         self.shell.session.state.set_value(f"page {self.space.id}", page.id)
-        op = get_page_to_read(self.space.ref, page.id)
+        op = page_to_read_op(self.space.ref, page.id)
         if self._screen.subscriptions.operation("page") == op:
             self.go_to_requested_position()
         else:

@@ -21,7 +21,7 @@ from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.block_origins import load_current_revision, load_summary
 from octavo.data.live import Live, Snapshot
-from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op, page_to_read_op
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
@@ -337,7 +337,7 @@ class PageHistoryScreen(ListView[PageVersion]):
     async def _read(self, version: PageVersion) -> None:
         view = self.query_one("#page", PageView)
         try:
-            page = await find_page(self.live, get_page_to_read(version.at, self.page_id))
+            page = await find_page(self.live, page_to_read_op(version.at, self.page_id))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
@@ -365,7 +365,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self._show_status()
 
     async def _source_page(self, at: ContentRef | None) -> Page | None:
-        return await find_page(self.live, get_page_source(at, self.page_id)) if at is not None else None
+        return await find_page(self.live, page_source_op(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
         version, banner = self.rows.item, self.query_one("#banner", Static)
@@ -411,7 +411,7 @@ class PageHistoryScreen(ListView[PageVersion]):
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ReusableContentLink() as target if (version := self.rows.item) is not None:
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
-                pages = [get_page_to_read(ref, self.page_id) for ref in revisions if ref is not None]
+                pages = [page_to_read_op(ref, self.page_id) for ref in revisions if ref is not None]
                 sources = view.contents.deferred
                 shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._on_link_followed)
                 self.shell.background(shown)

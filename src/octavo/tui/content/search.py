@@ -25,7 +25,7 @@ from octavo.api.operation import ChangeRequestRef, ListPage, Operation, Organiza
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, all_threads_of, change_requests_of
+from octavo.data.queries import UNDECIDED, all_threads_op, change_requests_op
 from octavo.data.search_index import IndexedCounts
 from octavo.data.search_text import SearchTerms
 from octavo.documents import links
@@ -203,7 +203,7 @@ class SearchScreen(Dialog[None]):
             return
         self._organization = organization
         for status in _STATUSES:
-            self._follow(status, change_requests_of(organization.id, status))
+            self._follow(status, change_requests_op(organization.id, status))
         if self.search_text:
             self._search_server()
 
@@ -453,7 +453,7 @@ class SearchScreen(Dialog[None]):
     def _open_thread(self, hit: search_index.Hit) -> None:
         """Close the dialog and open a thread. `dismiss` is not awaited, because this could deadlock."""
         shell = self.shell
-        op = all_threads_of(hit.at)
+        op = all_threads_op(hit.at)
         threads = shell.session.live.peek(op).value
         thread = next((each for each in threads.items if each.id == hit.id), None) if threads is not None else None
         self.dismiss(None)

@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import Operation, OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.queries import collections_of, spaces_of
+from octavo.data.queries import collections_op, spaces_op
 from octavo.data.writes.direct import send_unchecked
 from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, title_of
@@ -115,7 +115,7 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
 
 def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
     organization_id = target.organization.id
-    return spaces_of(organization_id) if isinstance(item, Space) else collections_of(organization_id)
+    return spaces_op(organization_id) if isinstance(item, Space) else collections_op(organization_id)
 
 
 DAY = timedelta(days=1)

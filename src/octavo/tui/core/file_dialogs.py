@@ -21,7 +21,7 @@ from octavo.api.content import File, Page
 from octavo.api.errors import ApiError, BadResponse
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.data.loaders import get_page_source
+from octavo.data.loaders import page_source_op
 from octavo.data.local_files import NotSendable, check_file, read_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.core.item_labels import format_size
@@ -266,7 +266,7 @@ def slug(title: str) -> str:
 
 
 async def _markdown_chunks(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
-    page: Page = await app.session.live.send(get_page_source(at, page_id))
+    page: Page = await app.session.live.send(page_source_op(at, page_id))
     if page.markdown is None:
         raise BadResponse("the API does not return its text.")
     yield page.markdown.encode("utf-8", "replace")

@@ -17,7 +17,7 @@ from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
+from octavo.data.queries import UNDECIDED, change_requests_op, spaces_op
 from octavo.data.state_db import StateDb
 from octavo.tui.core.connection import Connection
 from octavo.tui.core.item_labels import download_progress, format_size, is_first_download
@@ -250,7 +250,7 @@ class Workspace:
             unsubscribe()
         self.spaces = Snapshot()
         self._unsubscribe["spaces"] = session.live.watch(
-            spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
+            spaces_op(organization.id), self._show_spaces, min_items=MAX_SPACES
         )
         if self._follows_comment_counts:
             self.follow_comment_counts()
@@ -328,7 +328,7 @@ class Workspace:
         account_operations = (Me(), ListOrganizations())
         if self.organization is None:
             return account_operations
-        return (*account_operations, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
+        return (*account_operations, spaces_op(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
         """Return a space of the current organization. None if the space does not exist or is not loaded."""
@@ -562,4 +562,4 @@ def _failure_message(entry: OutboxEntry) -> str:
 
 
 def _undecided_lists(organization: Organization) -> dict[str, ListOfOrganization]:
-    return {status: change_requests_of(organization.id, status) for status in UNDECIDED}
+    return {status: change_requests_op(organization.id, status) for status in UNDECIDED}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from octavo.api import comments
-from octavo.data.queries import all_threads_of, open_threads_of
+from octavo.data.queries import all_threads_op, open_threads_op
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite, classify_failure
 from octavo.data.writes.outbox import WriteGroup
@@ -363,7 +363,7 @@ def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThr
     at, thread_id = entry.at, entry.traits.thread_id
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # If the thread itself is not cached, a cached list of threads may have it.
-    for op in (all_threads_of(at), open_threads_of(at)):
+    for op in (all_threads_op(at), open_threads_op(at)):
         if thread_id and thread is None and (threads := live.peek(op).value) is not None:
             thread = next((each for each in threads.items if each.id == thread_id), None)
     target = thread.target if thread is not None else None

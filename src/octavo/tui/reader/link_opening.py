@@ -18,7 +18,7 @@ from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef, CollectionRef, ContentRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.api.organizations import Organization
-from octavo.data.loaders import file_of, find_page, page_markdown
+from octavo.data.loaders import find_file, find_page, page_markdown
 from octavo.documents import links
 from octavo.documents.emoji import to_emoji
 from octavo.documents.source_reader import parse
@@ -160,7 +160,7 @@ async def find_title(
                 title = f"#{number} {request.subject or 'Untitled'}"
                 return LinkTitle(title, location=f"change request, {request.status}")
             case links.FileLink(name=name):
-                file = await file_of(live, query.content_ref, target)
+                file = await find_file(live, query.content_ref, target)
                 if file is None and is_folder and target.path.startswith("../"):
                     return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
                 if file is None:
@@ -427,7 +427,7 @@ async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str,
     """Save the file that a broken link names, such as `LICENSE`. If there is none, say that the link is broken."""
     file = None
     with suppress(ApiError):
-        file = await file_of(app.session.live, at, links.FileLink("", PurePosixPath(target.path).name, target.path))
+        file = await find_file(app.session.live, at, links.FileLink("", PurePosixPath(target.path).name, target.path))
     if file is not None:
         _choose_path(app, file)
     else:
@@ -436,7 +436,7 @@ async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str,
 
 async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
     with explained(f"Could not save {target.name}"):
-        file = await file_of(app.session.live, at, target)
+        file = await find_file(app.session.live, at, target)
     if file is None and app.session.kind == "folder" and target.path.startswith("../"):
         app.say(_OUTSIDE_FOLDER, tone="care")
     elif file is None:

@@ -16,7 +16,7 @@ from octavo.api.content import File
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import ContentRef, OrganizationRef
 from octavo.api.text import SafeLine
-from octavo.data.loaders import all_items, file_of
+from octavo.data.loaders import all_items, find_file
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.tui.core.session import Session
@@ -74,7 +74,7 @@ async def locate_image(session: Session, at: ContentRef, target: links.Target) -
     unencrypted (http), or leads to no image. May raise ApiError."""
     match target:
         case links.FileLink(name=name):
-            file = await file_of(session.live, at, target)
+            file = await find_file(session.live, at, target)
             if file is None:
                 raise ImageUnavailable(f"The file {name} is no longer in this space.")
             if not file.download_url:
@@ -242,7 +242,7 @@ async def load_from_link(
 
 
 async def _specification_in_space(session: Session, location: ContentRef, target: links.FileLink) -> Specification:
-    file = await file_of(session.live, location, target)
+    file = await find_file(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(error=f"The OpenAPI file {target.name} was deleted.")
     content = await _download(session, file.download_url, MAX_SPECIFICATION_BYTES)

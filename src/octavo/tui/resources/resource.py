@@ -28,7 +28,7 @@ from octavo.api.folding import fold
 from octavo.api.labels import heading_label, label
 from octavo.api.operation import SPECS, Listing, Model, Operation, OrganizationRef, SiteRef
 from octavo.api.text import Id
-from octavo.data.queries import spaces_of
+from octavo.data.queries import spaces_op
 from octavo.tui.core.connection import MAX_ITEMS
 from octavo.tui.core.shell import Shell
 from octavo.tui.resources.form_values import FieldTexts
@@ -464,7 +464,7 @@ def member_list(shell: Shell, arguments: Arguments) -> ReferenceList:
 
 
 def _space_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    return ReferenceList(spaces_of(_organization(shell).organization_id), _choice)
+    return ReferenceList(spaces_op(_organization(shell).organization_id), _choice)
 
 
 def _list_in_organization(operation: type[Operation[Any]]) -> ListFactory:

@@ -18,7 +18,7 @@ from octavo.api.operation import ContentRef, RevisionRef
 from octavo.concurrency import report_error
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op
 from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import RISKY, ChangeKind
 from octavo.documents.diff_model import ChangeSize
@@ -435,7 +435,7 @@ class DiffCache:
 
     def _version_operation(self, at: ContentRef, page: ChangedPage, page_exists: bool) -> GetPage | None:
         assert page.page is not None
-        op = get_page_source(at, page.page.id)
+        op = page_source_op(at, page.page.id)
         if "moved" in page.kinds:
             # With stable references, both versions of a moved page have the same links. Not all servers support `refs`.
             op = op.model_copy(update={"refs": "stable"})

@@ -22,7 +22,7 @@ from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.queries import UNDECIDED, open_threads_of, reviews_of
+from octavo.data.queries import UNDECIDED, open_threads_op, reviews_op
 from octavo.data.writes.change_request_kinds import MergeState
 from octavo.documents.page_trees import DuplicatePage, find_duplicates, title_of
 from octavo.lazy_import import lazy
@@ -129,8 +129,8 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
-        live.fetch(reviews_of(at)),
-        live.fetch(open_threads_of(at)),
+        live.fetch(reviews_op(at)),
+        live.fetch(open_threads_op(at)),
     )
     # Loaded last, because the changes of an older revision could hide a conflict.
     changes = await live.fetch(content.ListChanges(at=at, limit=1000))

@@ -19,7 +19,7 @@ from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op
 from octavo.documents import links as link_model
 from octavo.documents.anchors import PageAnchors, is_missing_anchor, page_anchors
 from octavo.documents.links import images_without_text, references_in
@@ -70,7 +70,7 @@ class MergeTrees:
 
 async def load_texts(live: Live, at: ContentRef, page_ids: Sequence[str]) -> dict[str, str]:
     """Return the Markdown of the pages that exist in `at`, by ID. Raises ApiError."""
-    found_pages = await asyncio.gather(*(find_page(live, get_page_source(at, page_id)) for page_id in page_ids))
+    found_pages = await asyncio.gather(*(find_page(live, page_source_op(at, page_id)) for page_id in page_ids))
     return {page_id.id: page_markdown(page_id) for page_id in found_pages if page_id is not None}
 
 

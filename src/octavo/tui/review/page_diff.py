@@ -15,7 +15,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.drafts import UnsentText, by_block, unsent_draft
-from octavo.data.loaders import get_page_to_read
+from octavo.data.loaders import page_to_read_op
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents import links
@@ -259,7 +259,7 @@ class PageDiff:
                 shell.go(ToPage(self._comparison.space.space_id, change.page.id, link_opening.with_hash(anchor)))
             case links.ReusableContentLink() as target if (compared := self._comparison.revisions) is not None:
                 revisions = [revision for revision in (compared.new, compared.old) if revision is not None]
-                pages = [get_page_to_read(revision, change.page.id) for revision in revisions]
+                pages = [page_to_read_op(revision, change.page.id) for revision in revisions]
                 shown = link_opening.show_reusable_content(
                     shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )

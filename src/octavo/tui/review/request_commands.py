@@ -19,7 +19,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
-from octavo.data.queries import UNDECIDED, requested_reviewers_of
+from octavo.data.queries import UNDECIDED, requested_reviewers_op
 from octavo.data.writes.change_request_writes import create, request_reviews
 from octavo.data.writes.direct import send_unchecked
 from octavo.lazy_import import lazy
@@ -132,7 +132,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     try:
         people, requested_list, reviews_given = await asyncio.gather(
             _load_members(live, at, app.workspace.space(at.space_id)),
-            live.fetch(requested_reviewers_of(at)),
+            live.fetch(requested_reviewers_op(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
         )
     except ApiError as error:

@@ -18,7 +18,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, ContentRef, ListPage, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, reviews_of
+from octavo.data.queries import UNDECIDED, reviews_op
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.review.changed_pages import ComparedRevisions, DiffCache
@@ -120,7 +120,7 @@ class Comparison:
         if self._is_opening:
             self._view.set_timer(REVIEWS_WAIT_SECONDS, self._stop_waiting_for_reviews)
         self._follow_changes()
-        self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
+        self._view.subscriptions.follow_whole("reviews", reviews_op(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), lambda _: self._on_change())
         # A new revision of main can cause conflicts, so the merge is predicted again.
         self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._predict_soon())

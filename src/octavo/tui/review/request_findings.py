@@ -18,7 +18,7 @@ from octavo.api.folding import fold
 from octavo.api.operation import ContentRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.data.loaders import find_page, page_markdown, page_source_op, page_to_read_op
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import CheckedPage, Finding, check_document, read_page
@@ -253,7 +253,7 @@ async def _load_headings(
     """Load the headings of at most `MAX_LINKED` of the pages `ids`. Stop at the first error."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
-            loaded_page = await find_page(live, get_page_to_read(context.content_ref, page_id), rank=Rank.AWAITED)
+            loaded_page = await find_page(live, page_to_read_op(context.content_ref, page_id), rank=Rank.AWAITED)
         except ApiError:
             return
         text, page = page_markdown(loaded_page), context.pages.get(page_id)
@@ -271,7 +271,7 @@ async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[st
     existing = [page for page in trees.new_tree.walk() if page.id in changed_ids and page.type == "document"]
     for page in existing[:MAX_CHECKED_PAGES]:
         versions = await asyncio.gather(
-            *(find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head))
+            *(find_page(live, page_source_op(ref, page.id)) for ref in (trees.base, trees.head))
         )
         old_text, new_text = map(page_markdown, versions)
         if len(new_text) > MAX_TEXT:
@@ -365,7 +365,7 @@ async def check_linters(
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
-    versions = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
+    versions = [await find_page(live, page_source_op(ref, page.id)) for ref in (trees.base, trees.head)]
     before, after = map(page_markdown, versions)
     ranges, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
     return LintedPage(page.path or page.id, page_path(page), document, after, ranges)

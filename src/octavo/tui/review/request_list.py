@@ -21,7 +21,7 @@ from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
 from octavo.data.inbox import is_mine
 from octavo.data.live import Snapshot
-from octavo.data.queries import change_requests_of
+from octavo.data.queries import change_requests_op
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.list_view import (
     LINK_COMMANDS,
@@ -297,7 +297,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     def _show_organization(self, organization: Organization) -> None:
         self.statuses.clear()
         for status in get_args(Status):
-            op = change_requests_of(organization.id, status)
+            op = change_requests_op(organization.id, status)
             self.follow(status, op, partial(self._show_counts, status))
         self.redraw_list()
 

@@ -14,7 +14,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ChangeRequestRef, ListPage, Operation, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.data.queries import requested_reviewers_of, reviews_of
+from octavo.data.queries import requested_reviewers_op, reviews_op
 from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
@@ -40,8 +40,8 @@ SELECTION_DELAY = 0.12
 def _details_of(at: ChangeRequestRef) -> dict[str, Operation[Any]]:
     return {
         "summary changes": content.ListChanges(at=at, limit=1000),
-        "summary reviews": reviews_of(at),
-        "summary requested": requested_reviewers_of(at),
+        "summary reviews": reviews_op(at),
+        "summary requested": requested_reviewers_op(at),
     }
 
 

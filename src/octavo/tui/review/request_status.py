@@ -22,7 +22,7 @@ from octavo.api.safety import safe_line
 from octavo.api.users import Contributor
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, open_threads_of, requested_reviewers_of, reviews_of
+from octavo.data.queries import UNDECIDED, open_threads_op, requested_reviewers_op, reviews_op
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
 from octavo.tui.widgets.short_texts import first_few, long_age, plural, short_age
 
@@ -382,11 +382,11 @@ class StatusLoader:
         if change_request.status in UNDECIDED:
             # Fetch nothing that is cached, because the preview may have loaded the same lists a moment ago.
             view.follow(
-                f"reviews of {request_id}", reviews_of(at), partial(self._show_reviews, request_id), refetch=False
+                f"reviews of {request_id}", reviews_op(at), partial(self._show_reviews, request_id), refetch=False
             )
             view.follow(
                 f"asked of {request_id}",
-                requested_reviewers_of(at),
+                requested_reviewers_op(at),
                 partial(self._show_requested, request_id),
                 refetch=False,
             )
@@ -397,7 +397,7 @@ class StatusLoader:
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (loaded and loaded.reviews) or ()
         )
-        op = open_threads_of(_ref_of(change_request)) if counts_threads and change_request.comments else None
+        op = open_threads_op(_ref_of(change_request)) if counts_threads and change_request.comments else None
         show = partial(self._show_threads, request_id) if op is not None else None
         self._view.follow(f"threads of {request_id}", op, show, refetch=False)
 
@@ -495,9 +495,9 @@ class StatusLoader:
             return
         loaded = self._loaded.setdefault(change_request.id, _LoadedStatus())
         op: Listing[Any] = (
-            reviews_of(_ref_of(change_request))
+            reviews_op(_ref_of(change_request))
             if field_name == "reviews"
-            else requested_reviewers_of(_ref_of(change_request))
+            else requested_reviewers_op(_ref_of(change_request))
         )
         try:
             items = (await self._view.live.fetch(op)).items

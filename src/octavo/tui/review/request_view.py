@@ -20,7 +20,7 @@ from octavo.api.users import Contributor
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.proposed_notes import ProposedNote
-from octavo.data.queries import UNDECIDED, all_threads_of, requested_reviewers_of
+from octavo.data.queries import UNDECIDED, all_threads_op, requested_reviewers_op
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments import thread_actions
@@ -80,7 +80,7 @@ class RequestHead:
         """Load the requested reviewers and the contributors, and keep them up to date."""
         at = self._comparison.at
         contributors = change_requests.ListContributors(at=at)
-        self._view.subscriptions.follow_whole("requested", requested_reviewers_of(at), lambda _: self.draw())
+        self._view.subscriptions.follow_whole("requested", requested_reviewers_op(at), lambda _: self.draw())
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, counts_again: bool = False) -> None:
@@ -412,7 +412,7 @@ class ChangeRequestScreen(View):
     def on_mount(self) -> None:
         self.changed_tree.widget.state.show_loading("the changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
-        threads = all_threads_of(self.at)
+        threads = all_threads_op(self.at)
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())

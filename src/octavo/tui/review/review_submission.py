@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.proposed_notes import Accepted, ProposedNote
-from octavo.data.queries import UNDECIDED, reviews_of
+from octavo.data.queries import UNDECIDED, reviews_op
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import OutboxEntry, has_review_in_flight
@@ -155,7 +155,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
     """Load your review, and open the dialog that withdraws the review."""
     at, name, live = target.at, target.name, app.session.live
     with explained(f"Could not load your review of {name}"):
-        reviews = (await live.fetch(reviews_of(at))).items
+        reviews = (await live.fetch(reviews_op(at))).items
     if app.screen is not target.view:
         return  # The user left the view while the reviews loaded.
     if (review := my_review(app, reviews)) is None:

@@ -16,7 +16,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import is_mine
-from octavo.data.queries import UNDECIDED, requested_reviewers_of, reviews_of
+from octavo.data.queries import UNDECIDED, requested_reviewers_op, reviews_op
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
@@ -357,7 +357,7 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
         current_request: ChangeRequest = await live.fetch(change_requests.Get(at=at))
         if current_request.revision is None or current_request.revision != request.revision:
             return PlannedWrite(request, name, "was edited after the list was loaded: read the new revision first")
-        own_review = my_review(app, (await live.fetch(reviews_of(at))).items)
+        own_review = my_review(app, (await live.fetch(reviews_op(at))).items)
         if own_review is not None and own_review.status == "approved":
             return PlannedWrite(request, name, "already approved by you")
         effect = "replaces your review that requested changes" if own_review is not None else "will be approved"
@@ -405,7 +405,7 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name_with_space(app, request)
         requested_ids = {
-            each.user.id for each in (await live.fetch(requested_reviewers_of(at))).items if each.user is not None
+            each.user.id for each in (await live.fetch(requested_reviewers_op(at))).items if each.user is not None
         }
         author_id = request.author_id
         wanted_ids = [each for each in names if each not in requested_ids and each != author_id]
