@@ -399,7 +399,7 @@ class _SignIn:
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         signed_out: SignedOut = await run_in_thread(
-            lambda: _logout(self._profile_store.with_longer_timeout(), account.name)
+            lambda: _logout(self._profile_store.with_longer_timeout(), account.profile_name)
         )
 
         def delete_cached_data() -> SignInState:
@@ -408,7 +408,7 @@ class _SignIn:
             name = accounts.name_of(access)
             remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), drafts=False)
             sentences = [
-                f"Signed out of {account.name} at {account.host}.",
+                f"Signed out of {account.profile_name} at {account.host}.",
                 signed_out.deletion_problem,
                 *remains.sentences(),
             ]

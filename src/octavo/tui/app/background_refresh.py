@@ -210,7 +210,7 @@ def sign_in_after_rejection(app: Shell) -> None:
 
 
 def _paste_key(account: ServerAccount) -> str:
-    return f"Paste a new API key for {account.name or 'this account'}"
+    return f"Paste a new API key for {account.profile_name or 'this account'}"
 
 
 def _show_sign_in(app: Shell, prompt: str) -> None:
@@ -220,12 +220,16 @@ def _show_sign_in(app: Shell, prompt: str) -> None:
 
 def _switch(app: Shell, _: object) -> None:
     account, methods = app.session.account, app.sign_in_methods
-    other_accounts = [each for each in methods.accounts() if account is None or each.name != account.name]
+    other_accounts = [
+        each for each in methods.accounts() if account is None or each.profile_name != account.profile_name
+    ]
     if not other_accounts:
         app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return
 
-    choices = [_choice(each.name, each.name, detail=each.user_name, right=each.host) for each in other_accounts]
+    choices = [
+        _choice(each.profile_name, each.profile_name, detail=each.user_name, right=each.host) for each in other_accounts
+    ]
     app.ask(_picker("Switch account", choices), lambda name: reopen(app, lambda: methods.switch_account(name)))
 
 
@@ -233,7 +237,7 @@ def _why_not_sign_out(app: Shell, _: object) -> str | None:
     account = app.session.account
     if account is None:
         return "You are not signed in. The demo and local folders do not need an account."
-    if not account.name:
+    if not account.profile_name:
         return "The API key of this account comes from OCTAVO_API_KEY. To sign out, unset OCTAVO_API_KEY and restart Octavo."
     return None
 
@@ -243,12 +247,12 @@ def _sign_out(app: Shell, _: object) -> None:
         return
 
     def sign_out(answer: Confirmed) -> None:
-        app.say(f"Signing out of {account.name}…")
+        app.say(f"Signing out of {account.profile_name}…")
         app.background(_delete_account(app, account))
 
     app.ask(
         _confirm_dialog(
-            f"Sign out of {account.name} at {account.host}?",
+            f"Sign out of {account.profile_name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",
             after="Your drafts and unsent changes will stay on this computer and will be available when you sign in again.",
@@ -261,7 +265,7 @@ async def _delete_account(app: Shell, account: ServerAccount) -> None:
     try:
         open_next = await app.sign_in_methods.sign_out(account)
     except (ApiError, ValueError, OSError) as error:
-        app.say(f"Could not sign out of {account.name}: {error_in_words(error)}", tone="failed")
+        app.say(f"Could not sign out of {account.profile_name}: {error_in_words(error)}", tone="failed")
     else:
         reopen(app, open_next)
 

@@ -183,7 +183,7 @@ _MAX_DOWNLOAD_BYTES = 256 << 20
 _PARALLEL_PAGES = 4
 _MOST_SHOWN_PROBLEMS = 3
 _EXPORT_FOLDER = "folder to save to"
-Report = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Export:
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
     """Yields the content of the file, after the user has chosen a path. None if a folder is exported."""
-    files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
+    files: Callable[[ReportProgress], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
     """Yields the path segments and the content of each file in the folder. None if a file is exported."""
     intro: str = ""
 
@@ -280,7 +280,9 @@ async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
             yield chunk
 
 
-async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+async def _space_files(
+    app: Shell, at: ContentRef, report: ReportProgress
+) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
     """Yield the path segments and the content of `SUMMARY.md`, then of each page of a space."""
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
@@ -339,7 +341,7 @@ def _start_saving(app: Shell, export: Export, path_text: str, *, replace: bool =
     task.add_done_callback(on_end)
 
 
-async def _save(app: Shell, export: Export, path_text: str, report: Report, *, replace: bool = False) -> None:
+async def _save(app: Shell, export: Export, path_text: str, report: ReportProgress, *, replace: bool = False) -> None:
     try:
         path = await asyncio.to_thread(destination, path_text, safe_name(export.file_name))
     except FileNotSaved as error:

@@ -58,7 +58,7 @@ class DemoRoles(NamedTuple):
 class ServerAccount(NamedTuple):
     """An account on a server to which the user is signed in."""
 
-    name: str
+    profile_name: str
     """Name of the profile. Empty if the API key comes from an environment variable."""
     origin: str
     host: str
