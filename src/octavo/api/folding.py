@@ -14,7 +14,7 @@ _INVISIBLE = re.compile(
 )
 """Matches soft hyphens, joiners, direction marks and variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""What users type instead of characters that are not on keyboards."""
+"""For characters that are not on keyboards: what users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
@@ -119,7 +119,7 @@ def from_index_text(text: str) -> str:
 
 
 PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
-"""What users type instead of letters, by letter. The tokenizer `unicode61` keeps these letters."""
+"""Replacements that users type for letters. The tokenizer `unicode61` keeps these letters."""
 
 
 def fold_for_search(text: str) -> str:

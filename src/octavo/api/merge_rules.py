@@ -60,7 +60,7 @@ def _inherits(space_rules: Any) -> bool:
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     """Return the merge rules that apply to a space. If the space has its own rules, `organization` may be None."""
     if organization is None and inherits(space):
-        # Without the field, there are no rules: servers without merge rules omit it.
+        # Servers without merge rules omit the field, so without the field there are no rules.
         return MergeRules(is_known=space.merge_rules is None)
     return parse_merge_rules(space.merge_rules, organization.merge_rules if organization is not None else None)
 

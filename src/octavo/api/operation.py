@@ -129,7 +129,7 @@ class Operation(BaseModel, Generic[T]):
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, response_type: Any) -> GenericAlias:
-            # Only record the type for `Spec.response_type`: a generic model for each type would take long.
+            # `Spec.response_type` needs only the type. A generic model for each type would take long to build.
             return GenericAlias(cls, (response_type,))
 
     def __init_subclass__(
@@ -188,7 +188,7 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. This one is then not listed, and its responses are not cached."""
+    """Whether another operation has the same request. The operation is then not listed, and not cached."""
 
     @property
     def name(self) -> str:

@@ -262,7 +262,7 @@ _VALUE_RULES = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""What a valid value is, by the type of the pydantic error, such as “text”. Stands after “must be”."""
+"""Phrase for valid values, by the type of the pydantic error, such as “text”. Stands after “must be”."""
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
@@ -270,7 +270,7 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
-        return f"{first['ctx']['error']}."  # An error about several fields. Its message names them.
+        return f"{first['ctx']['error']}."  # An error about several fields names them in its message.
     field = _field_path(first, given)
     same = [each for each in details if each["type"] == first["type"] and _field_path(each, given) == field]
     return f"{field or 'The body'} {value_rule(first, same)}."

@@ -401,7 +401,7 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default rules, but no `ignored` rules. Raises
+    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default. Leaves out `ignored`. Raises
     Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"

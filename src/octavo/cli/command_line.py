@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> int:
             argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
-            # argparse hides errors of standard output. An empty write raises such an error.
+            # argparse hides errors of standard output, so an empty write raises them.
             write_out("")
             raise
         is_app = options.module == "app" and options.command not in COMMANDS

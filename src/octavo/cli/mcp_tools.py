@@ -137,7 +137,7 @@ class Toolbox:
         try:
             target = await self.resolver().resolve(text)
         except Failure as failure:
-            # The hint of the failure may name a space that the program may not read.
+            # The hint of the failure may name a space that the agent may not read.
             raise ToolError(NOT_HERE if self._spaces else str(failure)) from None
         self.require_readable_space(target.space.id)
         return target

@@ -35,7 +35,7 @@ def run_app(
 ) -> tuple[int, list[str]]:
     """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure."""
     use_one_arena()
-    # The event loop waits for other threads, by default up to 5 ms each time.
+    # By default, the event loop waits up to 5 ms each time another thread runs.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)
     problems: list[str] = []

@@ -44,7 +44,7 @@ _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """What all requests of a client have in common: the origin, the clocks and the retry budget."""
+    """Values that all requests of a client have in common: the origin, the clocks and the retry budget."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]

@@ -148,7 +148,6 @@ class HttpTransport:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request once. Raises ApiError, also while the body is read."""
         if self._closed:
             raise self._closed_error()
         open_request = _OpenRequest(may_be_sent=self._is_untraced)

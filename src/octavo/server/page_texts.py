@@ -328,7 +328,7 @@ def split_sections(markdown: str, title: str, description: str) -> Iterator[Sect
     """Yield the sections of a page. The first section has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
-        text = _block_text(block)
+        text = _text_to_index(block)
         if block.kind != "heading":
             lines.append(text)
         elif text != title or anchor:
@@ -347,8 +347,7 @@ def _split_section(lines: list[str]) -> Iterator[str]:
     yield entry
 
 
-def _block_text(block: Block) -> str:
-    """Return the text of a block for the search index."""
+def _text_to_index(block: Block) -> str:
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":

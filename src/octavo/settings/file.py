@@ -169,7 +169,7 @@ def _index_of_new_setting(lines: list[str]) -> int:
     else:
         start = len(lines)
     if end_of_settings or start == len(lines):
-        # After the last setting, or at the end of a file without tables.
+        # The new setting follows the last setting, or is at the end of a file without tables.
         return end_of_settings or len(lines) - (not lines[-1].strip())
     while start > 0 and lines[start - 1].lstrip().startswith("#"):
         start -= 1

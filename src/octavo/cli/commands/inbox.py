@@ -142,7 +142,7 @@ class InboxList:
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                # Otherwise the poller would slow down, because no keys are pressed here.
+                # Without keys, the poller slows down, and a command never gets keys.
                 poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()

@@ -243,7 +243,7 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
-    _require_editable(op, context)  # checked again: it may have been merged or locked
+    _require_editable(op, context)  # checked again, because the target may have been merged or locked
     loaded, current = _read_imported_content(context, imported), get_revision_at(context, op.at)
     content = {name: [*current[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
     revision = add_edit_revision(context, current, **content, variables=loaded["variables"] | current["variables"])
