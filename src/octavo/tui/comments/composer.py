@@ -29,7 +29,7 @@ from octavo.tui.comments.autocomplete import (
 )
 from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.session import RETRY_SECONDS
-from octavo.tui.reader.page_view import preview
+from octavo.tui.reader.page_view import comment_preview
 from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -451,7 +451,7 @@ def open_composer(
         quoted=quote_excerpt(excerpt),
         added_text=added_text,
         verb=verb,
-        preview=preview,
+        preview=comment_preview,
         editing_folder=app.settings.state_folder / "editing",
         file_note=FileNote(title, draft_key, app.session.state.namespace) if is_recoverable else None,
         members=MentionCandidates(app, at),

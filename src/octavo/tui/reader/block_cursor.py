@@ -474,7 +474,7 @@ class Clickables(PanePart):
     def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
         """Show hints at `clickables`. A capital letter (or each letter if `in_browser`) opens a link in the browser."""
         if not self.viewport.widget.has_focus:
-            self.viewport.widget.focus()  # The pane receives the letters.
+            self.viewport.widget.focus()  # The pane then gets the typed letters.
         self.hints = Hints(clickables, in_browser=in_browser)
         self.viewport.repaint()
 

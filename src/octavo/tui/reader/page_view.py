@@ -412,8 +412,8 @@ class PageView(Reader):
             self.links.open(clickable, in_browser=in_browser, text=self.clickables.link_text(clickable))
 
 
-def preview(text: str) -> PageView:
-    """Return a page view that shows a Markdown text, such as a comment."""
+def comment_preview(text: str) -> PageView:
+    """Return a page view that shows the Markdown of a comment."""
     view = PageView()
 
     async def show() -> None:

@@ -276,7 +276,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     body = context.flow(children, inner_width, above=child_above(block))
     context.has_background = had_background
     lines = [line.prepend(bar) for line in [*head, *body]]
-    if not had_background:  # Otherwise, the hint around this one adds the background.
+    if not had_background:  # Otherwise, the surrounding hint adds the background.
         for line in lines:
             line.pieces = pad(with_background(styles.surface, line.pieces), width, styles.surface)
     return lines

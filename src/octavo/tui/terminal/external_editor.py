@@ -243,7 +243,7 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
 def ignored_keyboard_signals() -> Iterator[None]:
     r"""Ignore the keys ctrl+c and ctrl+\ inside the `with` block, because another program uses the terminal."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # Signals concern only the main thread.
+        yield  # Only the main thread can handle signals.
         return
     # Set a handler, because a child process would inherit SIG_IGN and ignore ctrl+c too.
     handlers_before = {each: signal.signal(each, lambda *_: None) for each in _KEYBOARD_SIGNALS}
@@ -458,7 +458,7 @@ def read_back(path: Path) -> Edited | NotEdited:
     if len(raw) > MAX_TEXT_BYTES:
         return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
     try:
-        text = raw.decode("utf-8-sig")  # Some editors write a byte order mark.
+        text = raw.decode("utf-8-sig")  # `-sig` drops a byte order mark.
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:

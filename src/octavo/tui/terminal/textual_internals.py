@@ -40,7 +40,7 @@ class CachedStylesheet(Stylesheet):
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
-        self._parse_cache = LRUCache(1000)  # Textual would keep 64 parsed sources, but Octavo has more
+        self._parse_cache = LRUCache(1000)  # Textual would keep only 64 sources, but Octavo has more.
 
     def set_variables(self, variables: dict[str, str]) -> None:
         if variables != self._variables:
