@@ -40,7 +40,7 @@ async def test_file_outside_the_assets_is_found_by_its_path_only(
     found = await find_file(live, SpaceRef(space_id=space), FileLink("", url.rpartition("/")[2], full_path))
     assert (found and found.git and found.git.path) == path
     target = resolve(url, "guides/setup.md", link_targets_of(get_current(platform.context, space)))
-    assert (target.file if isinstance(target, FileLink) else None) == (found and found.id)
+    assert (target.file_id if isinstance(target, FileLink) else None) == (found and found.id)
 
 
 async def test_file_of_a_link_is_found_among_many_files(live: Live, platform: Platform, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ PLACES = SpaceIndex(
     pages={"": "home", "guides": "g", "guides/setup": "s", "guides/setup/more": "m", "api/v1.2": "v"},
     page_ids={"home", "g", "s", "m", "v"},
     files={"logo (1).png": "f1", "f1": "f1"},
-    space="space1",
+    space_id="space1",
     origins=("https://docs.example",),
 )
 

@@ -184,7 +184,7 @@ def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[st
         match target:
             case AnchorLink(anchor=anchor):
                 pass
-            case PageLink(page=there, anchor=named):
+            case PageLink(page_id=there, anchor=named):
                 anchor = named or ""
         if isinstance(target, BrokenLink) or (anchor and is_missing_anchor(anchor, [page_anchors(documents[there])])):
             broken.append(usage.target)

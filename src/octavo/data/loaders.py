@@ -61,9 +61,9 @@ def page_markdown(page: Page | None) -> str:
 
 async def find_file(live: Live, at: ContentRef, target: FileLink) -> File | None:
     """Return the file that a link leads to. None if no file has its path or name. Raises ApiError."""
-    if target.file:
+    if target.file_id:
         try:
-            op = content.GetFile(at=at, file_id=target.file)
+            op = content.GetFile(at=at, file_id=target.file_id)
         except ValueError:
             return None
         return await live.cached_or_fetch(op)

@@ -54,9 +54,9 @@ class AnchorAssigner:
         self._used: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def assign(self, title: str, explicit: str | None = None) -> str:
-        """Return a unique anchor for a heading, made from `explicit` if given, else from `title`."""
-        wanted_anchor = explicit or anchor_of_title(title) or "section"
+    def assign(self, title: str, explicit_anchor: str | None = None) -> str:
+        """Return a unique anchor for a heading, made from `explicit_anchor` if given, else from `title`."""
+        wanted_anchor = explicit_anchor or anchor_of_title(title) or "section"
         anchor, number = wanted_anchor, self._next.get(wanted_anchor, 0)
         while anchor in self._used:
             number += 1
@@ -74,8 +74,8 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
     strictness: Literal[0, 1, 2]
     for strictness in (2, 1, 0):
         if key := _comparison_key(link_anchor, strictness):
-            alike = (anchor for anchor in candidates if _comparison_key(anchor, strictness) == key)
-            if (matching_anchor := next(alike, None)) is not None:
+            alike_anchors = (anchor for anchor in candidates if _comparison_key(anchor, strictness) == key)
+            if (matching_anchor := next(alike_anchors, None)) is not None:
                 return matching_anchor
     return None
 
@@ -125,15 +125,15 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return
-    by_line = {line: block for block in document.walk() for line in range(*block.lines)}
-    lines = sorted(by_line)
+    blocks_by_line = {line: block for block in document.walk() for line in range(*block.lines)}
+    lines = sorted(blocks_by_line)
     line = position = 0
     for match in matches:
         line += document.source.count("\n", position, match.start())
         position = match.start()
-        here = by_line.get(line)
-        if lines and (here is None or here.kind != "code" or here.attrs.get("source")):
-            yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
+        innermost_block = blocks_by_line.get(line)
+        if lines and (innermost_block is None or innermost_block.kind != "code" or innermost_block.attrs.get("source")):
+            yield match[1], innermost_block or blocks_by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
 
 
 @lru_cache(10_000)  # Cached: each link to a missing heading is compared with all headings.

@@ -63,12 +63,12 @@ class Blame(Generic[V]):
         """The IDs of the pages that are needed to compare the next older version. Empty if all origins are known."""
         return frozenset(ancestor.page_id for ancestor in self._ancestors.values())
 
-    def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Compare `version` with the version before, and find the blocks whose words `version` added. `older` has the
-        earlier version of each page in `page_ids`, by ID, or None for a page that `version` created. Return whether
+    def compare(self, version: V, older_pages: Mapping[str, Document | None]) -> bool:
+        """Compare `version` with the version before, and find the blocks whose words `version` added. `older_pages` has
+        the earlier version of each page in `page_ids`, by ID, or None for a page that `version` created. Return whether
         `trace_to_other_pages` may find some of these blocks on other pages."""
         self._added_blocks = {}
-        for page_id, document in older.items():
+        for page_id, document in older_pages.items():
             if page_id in self.page_ids:
                 self._compare_page(version, page_id, document if document is not None else EMPTY_PAGE)
         return bool(self._added_blocks)
@@ -104,8 +104,8 @@ class Blame(Generic[V]):
             return  # Only the title or other options changed, so no block has new words.
         versions = _TwoVersions(older, newer)
         for key, ancestor in [each for each in self._ancestors.items() if each[1].page_id == page_id]:
-            if (source := versions.ancestor_of(ancestor)) is not None:
-                self._ancestors[key] = source
+            if (older_ancestor := versions.ancestor_of(ancestor)) is not None:
+                self._ancestors[key] = older_ancestor
                 continue
             words = versions.new_words(ancestor.block_key)
             self._set_origin(key, version)
@@ -144,8 +144,8 @@ class _TwoVersions:
             is_same = ancestor.text in _text(old) if ancestor.is_part else self._is_unchanged(ancestor.block_key)
             if is_same:
                 return replace(ancestor, block_key=old_key)
-        source = self._keys_of_split_blocks.get(ancestor.text)
-        return None if source is None else replace(ancestor, block_key=source, is_part=True)
+        split_block_key = self._keys_of_split_blocks.get(ancestor.text)
+        return None if split_block_key is None else replace(ancestor, block_key=split_block_key, is_part=True)
 
     @cached_property
     def _keys_of_split_blocks(self) -> dict[str, str]:

@@ -102,8 +102,8 @@ def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
     ends_with_text = not draft.is_plain_text and draft.runs and draft.runs[-1].kind == "text"
     if ends_with_text and (id_match := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", id_match[1])
-        last = draft.runs[-1]
-        draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: id_match.start()])])
+        last_run = draft.runs[-1]
+        draft.runs = trim_runs([*draft.runs[:-1], last_run._replace(text=last_run.text[: id_match.start()])])
     return [draft, *other_children] if draft.runs else other_children
 
 
@@ -113,8 +113,8 @@ def _rewrite_group(draft: DraftBlock) -> list[DraftBlock]:
         children = [_draft_at(draft, "figure", children=[image for child in children for image in child.children])]
     for child in children:
         if child.kind in ("figure", "paragraph", "heading"):
-            inherited = ("align", "frame", "full_width") if child.kind == "figure" else ("align", "dir")
-            for name in inherited:
+            inherited_names = ("align", "frame", "full_width") if child.kind == "figure" else ("align", "dir")
+            for name in inherited_names:
                 if name in draft.attrs:
                     child.attrs.setdefault(name, draft.attrs[name])
     return children
@@ -186,20 +186,20 @@ def _rewrite_list(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_item(draft: DraftBlock) -> list[DraftBlock]:
-    first = draft.children[0] if draft.children else None
+    first_child = draft.children[0] if draft.children else None
     if (
-        first is None
+        first_child is None
         or draft.is_plain_text
-        or first.kind != "paragraph"
-        or first.runs[0].kind != "text"
-        or first.runs[0].link
+        or first_child.kind != "paragraph"
+        or first_child.runs[0].kind != "text"
+        or first_child.runs[0].link
     ):
         return [draft]
-    run = first.runs[0]
+    run = first_child.runs[0]
     if task_match := _TASK.match(run.text):
         draft.kind, draft.attrs = "task", {"checked": task_match[1] != " "}
-        first.runs = trim_runs([run._replace(text=run.text[task_match.end() :]), *first.runs[1:]])
-        if not first.runs:
+        first_child.runs = trim_runs([run._replace(text=run.text[task_match.end() :]), *first_child.runs[1:]])
+        if not first_child.runs:
             draft.children = draft.children[1:]
     return [draft]
 
@@ -240,8 +240,8 @@ class BlockFinalizer:
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
         """Return the finished blocks for `drafts`, the drafts at the top level of a page."""
-        top = _rewrite_children(DraftBlock("document", children=list(drafts)))
-        return [self._finalize(draft)[0] for draft in top.children]
+        root = _rewrite_children(DraftBlock("document", children=list(drafts)))
+        return [self._finalize(draft)[0] for draft in root.children]
 
     def _unique_key(self, digest: str, platform_key: str) -> str:
         if _KEY.fullmatch(platform_key) and platform_key not in self._key_counts:

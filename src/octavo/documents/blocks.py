@@ -320,12 +320,12 @@ class BlockTree:
             return True
         for index in range(len(self._open) - 1, 0, -1):
             if self._open[index][0] == key:
-                for inner, draft in self._open[index + 1 :]:
-                    if inner.startswith("markdown:"):
-                        self.report(line - 1, f"{_describe(inner)} continues past the end of {_describe(key)}.")
+                for inner_key, draft in self._open[index + 1 :]:
+                    if inner_key.startswith("markdown:"):
+                        self.report(line - 1, f"{_describe(inner_key)} continues past the end of {_describe(key)}.")
                     else:
-                        message = f"{_describe(inner)} is not closed before {_describe(key)} ends."
-                        self.report(draft.first_line, message, _tag_start(inner))
+                        message = f"{_describe(inner_key)} is not closed before {_describe(key)} ends."
+                        self.report(draft.first_line, message, _tag_start(inner_key))
                 self._close_from(index, line)
                 return True
         return False
@@ -336,8 +336,8 @@ class BlockTree:
         if container is None:
             return
         index = next(index for index, (_, draft) in enumerate(self._open) if draft is container)
-        for inner, draft in self._open[index + 1 :]:
-            self.report(draft.first_line, f"{_describe(inner)} is not closed.", _tag_start(inner))
+        for inner_key, draft in self._open[index + 1 :]:
+            self.report(draft.first_line, f"{_describe(inner_key)} is not closed.", _tag_start(inner_key))
         self._ignored_keys.clear()
         self._close_from(index, line)
 

@@ -108,20 +108,20 @@ def text_facts(text: str) -> TextFacts:
     urls: list[str] = []
     for part in slices(text):
         urls += _URL.findall(part)
-        after_number = False
+        is_after_number = False
         for token in (match[0] for match in _TOKEN.finditer(_URL.sub(" ", part))):
             is_number = any(map(str.isdigit, token))
             if is_number:
                 numbers.append(token.lower())
                 is_number = not token[0].isalpha()  # After “web3”, the “s” of “web3's” is no unit.
-            elif (unit := short_unit(token, is_after_number=after_number)) is not None:
+            elif (unit := short_unit(token, is_after_number=is_after_number)) is not None:
                 units.append(unit)
             elif token.lower() in _NUMBER_WORDS:
                 numbers.append(token.lower())
                 is_number = token[0].isalpha()
             elif (word := _warning_word(token)) is not None:
                 warnings[word] += 1
-            after_number = is_number
+            is_after_number = is_number
         for match in _LIMIT.finditer(part):
             numbers.append(next(filter(None, match.groups())).lower())
     return TextFacts(tuple(numbers), tuple(units), warnings, tuple(urls))
@@ -247,12 +247,12 @@ class ChangeKinds:
             if kinds:
                 self._by_entry[id(entry)] = kinds
                 self._counts[leading_kind(kinds)] += not isinstance(entry, MovedBlock) or entry.is_arrival
-            inside, container = _inner_entries(entry)
-            if inside:
+            inner_entries, container_versions = _inner_entries(entry)
+            if inner_entries:
                 self._add(
-                    inside,
-                    is_in_warning=is_in_warning or any(map(_is_warning, container)),
-                    are_steps=any(map(_has_steps, container)),
+                    inner_entries,
+                    is_in_warning=is_in_warning or any(map(_is_warning, container_versions)),
+                    are_steps=any(map(_has_steps, container_versions)),
                 )
 
 
@@ -452,7 +452,7 @@ def _has_content(run: Run) -> bool:
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
     """Yield how links, formulas and format of some words changed. Changes of the words themselves do not count."""
-    run, old = part.run, part.old
+    run, old_run = part.run, part.old
     match part.op:
         case "link":
             yield "link"
@@ -461,13 +461,13 @@ def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
                 yield "link"
             if run.kind in ("math", "expression"):
                 yield "code"
-        case "format" if old is not None:
-            if (old.link or None) != (run.link or None) or old.attrs.get("src") != run.attrs.get("src"):
+        case "format" if old_run is not None:
+            if (old_run.link or None) != (run.link or None) or old_run.attrs.get("src") != run.attrs.get("src"):
                 yield "link"
-            if _MEANINGFUL_MARKS.intersection(old.marks ^ run.marks):
+            if _MEANINGFUL_MARKS.intersection(old_run.marks ^ run.marks):
                 yield "wording"
-            is_same = old.marks == run.marks and old.kind == run.kind and old.attrs == run.attrs
-            yield "white space" if is_same and old.text != run.text else "formatting"
+            is_same = old_run.marks == run.marks and old_run.kind == run.kind and old_run.attrs == run.attrs
+            yield "white space" if is_same and old_run.text != run.text else "formatting"
 
 
 def _changed_code_kinds(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
@@ -489,10 +489,10 @@ def _code_kinds(old: Block, new: Block, change: CodeChange) -> Iterator[ChangeKi
         yield "white space"
         return
     yield "command" if _is_command_block(old) or _is_command_block(new) else "code"
-    facts = [text_facts(text) for text in (old.text, new.text)]
-    if Counter(facts[0].numbers) != Counter(facts[1].numbers) or _changes_number(change):
+    old_and_new_facts = [text_facts(text) for text in (old.text, new.text)]
+    if Counter(old_and_new_facts[0].numbers) != Counter(old_and_new_facts[1].numbers) or _changes_number(change):
         yield "number"
-    if facts[0].urls != facts[1].urls:
+    if old_and_new_facts[0].urls != old_and_new_facts[1].urls:
         yield "link"
     if all(line.op in ("equal", "delete") for line in change.lines):
         yield "deletion"

@@ -180,8 +180,8 @@ def _is_unchanged(draft: DraftEntry) -> bool:
     assert draft.new is not None
     # Only texts are compared completely. Other blocks may differ in other parts, so they count as changed.
     old, new = draft.old.block, draft.new.block
-    is_worded = old.kind in _TEXT_KINDS and old.kind == new.kind
-    return is_worded and runs_key(old.runs) == runs_key(new.runs) and old.text == new.text
+    is_text = old.kind in _TEXT_KINDS and old.kind == new.kind
+    return is_text and runs_key(old.runs) == runs_key(new.runs) and old.text == new.text
 
 
 def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DraftEntry]:

@@ -467,12 +467,12 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Pair the blocks of the sections whose order changed. A block without a counterpart is paired with None."""
     pairs = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
-    for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
-        if kinds.isdisjoint(sections):
+    for sections_of, section_kinds in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
+        if kinds.isdisjoint(section_kinds):
             continue
-        paired = {id(node) for pair in pairs for node in pair}
+        paired_ids = {id(node) for pair in pairs for node in pair}
         old_sections, new_sections = (
-            [section for section in sections_of(nodes) if id(section.nodes[0]) not in paired] for nodes in (old, new)
+            [each for each in sections_of(nodes) if id(each.nodes[0]) not in paired_ids] for nodes in (old, new)
         )
         if _may_differ_in_order(old_sections, new_sections):
             pairs += _pairs_in_moved_sections(old_sections, new_sections)
@@ -496,10 +496,10 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         and (before[i].has_subsections or after[j].has_subsections)
         and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
     }
-    in_order = _pairs_in_order(section_pairs, before, after)
+    pairs_in_order = _pairs_in_order(section_pairs, before, after)
     block_pairs: list[Pair] = []
     for i, j in section_pairs.items():
-        if (i, j) in in_order:
+        if (i, j) in pairs_in_order:
             block_pairs += _moved_trees(before[i].body, after[j].body)
         else:
             block_pairs += align(before[i].nodes, after[j].nodes)
@@ -540,8 +540,8 @@ def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bo
 
 def _pairs_in_moved_sections(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
     pairs = _counterparts(old, new)
-    moved = pairs.items() - _pairs_in_order(pairs, old, new)
-    return [pair for i, j in pairs.items() if (i, j) in moved for pair in align(old[i].nodes, new[j].nodes)]
+    moved_pairs = pairs.items() - _pairs_in_order(pairs, old, new)
+    return [pair for i, j in pairs.items() if (i, j) in moved_pairs for pair in align(old[i].nodes, new[j].nodes)]
 
 
 def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequence[_Section]) -> set[tuple[int, int]]:
@@ -552,19 +552,19 @@ def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequ
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
     """Map the index of each old section to the index of the corresponding new section, if there is one."""
     counterparts: dict[int, int] = {}
-    paired: set[int] = set()
+    paired_indexes: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
 
     def pair(i: int, j: int, at_least: float = MIN_SIMILARITY) -> bool:
-        is_free = i not in counterparts and j not in paired
+        is_free = i not in counterparts and j not in paired_indexes
         if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= at_least:
             counterparts[i] = j
-            paired.add(j)
+            paired_indexes.add(j)
             return True
         return False
 
-    for names in (_exact_section_names, _section_names):
-        old_names, new_names = names(old), names(new)
+    for names_of in (_exact_section_names, _section_names):
+        old_names, new_names = names_of(old), names_of(new)
         old_counts, new_counts = Counter(old_names), Counter(new_names)
         new_indexes = {name: j for j, name in enumerate(new_names) if new_counts[name] == old_counts[name] == 1}
         for i, name in enumerate(old_names):
@@ -576,12 +576,12 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
                 i, j = i + step, j + step
                 if old[i].kind_and_title != new[j].kind_and_title or not pair(i, j):
                     break
-    unmatched = [j for j in range(len(new)) if j not in paired and len(after[j]) >= _MIN_SECTION_LENGTH]
-    for i in range(len(old)) if 0 < len(old) * len(unmatched) <= _MAX_COMPARED_SECTIONS else ():
+    unmatched_indexes = [j for j in range(len(new)) if j not in paired_indexes and len(after[j]) >= _MIN_SECTION_LENGTH]
+    for i in range(len(old)) if 0 < len(old) * len(unmatched_indexes) <= _MAX_COMPARED_SECTIONS else ():
         if i not in counterparts and len(before[i]) >= _MIN_SECTION_LENGTH:
-            index = most_similar(before[i], [after[j] for j in unmatched], _MIN_SECTION_SIMILARITY)
+            index = most_similar(before[i], [after[j] for j in unmatched_indexes], _MIN_SECTION_SIMILARITY)
             if index is not None:
-                pair(i, unmatched[index], _MIN_SECTION_SIMILARITY)
+                pair(i, unmatched_indexes[index], _MIN_SECTION_SIMILARITY)
     return counterparts
 
 

@@ -127,13 +127,13 @@ def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple
         assert draft.new is not None
         kept_status = "same" if draft.old.look_id == draft.new.look_id else compare(draft.old, draft.new).status
         if kept_status in ("same", "changed"):
-            first_side = ("removed", "left") if drafts[first].status == "left" else ("added", "arrived")
+            first_statuses = ("removed", "left") if drafts[first].status == "left" else ("added", "arrived")
             draft.status, draft.move_number = kept_status, 0
-            between = drafts[first + 1 : last]
+            drafts_between = drafts[first + 1 : last]
             return (
-                [*drafts[:first], *(each for each in between if each.status not in first_side)],
+                [*drafts[:first], *(each for each in drafts_between if each.status not in first_statuses)],
                 [draft],
-                [*(each for each in between if each.status in first_side), *drafts[last + 1 :]],
+                [*(each for each in drafts_between if each.status in first_statuses), *drafts[last + 1 :]],
             )
     return None
 
@@ -196,9 +196,9 @@ class _MoveFinder:
                     if value >= at_least:
                         candidates.append((value, candidate, draft))
         # Most similar pairs first, so that each block gets its own earlier version.
-        for _, source, draft in sorted(candidates, key=itemgetter(0), reverse=True):
-            if self._is_free(source, "removed") and self._is_free(draft, "added"):
-                self._move(source, draft)
+        for _, removed_draft, draft in sorted(candidates, key=itemgetter(0), reverse=True):
+            if self._is_free(removed_draft, "removed") and self._is_free(draft, "added"):
+                self._move(removed_draft, draft)
 
     def move_neighbors(self, sibling_lists: Sequence[Sequence[DraftEntry]]) -> None:
         """Extend each move to equal neighbors: blocks that are next to the moved block at both its old and its new
@@ -237,14 +237,14 @@ class _MoveFinder:
         self._taken |= {id(each) for draft in (left, arrived) for each in draft.descendants()}
         left.children = arrived.children = None
         if left.old.look_id != arrived.new.look_id:
-            edited = self._compare(left.old, arrived.new)
+            edited_draft = self._compare(left.old, arrived.new)
             arrived.content_change, arrived.settings, arrived.title = (
-                edited.content_change,
-                edited.settings,
-                edited.title,
+                edited_draft.content_change,
+                edited_draft.settings,
+                edited_draft.title,
             )
-            arrived.children, arrived.rows = edited.children, edited.rows
-            self._give_numbers(edited.descendants())
+            arrived.children, arrived.rows = edited_draft.children, edited_draft.rows
+            self._give_numbers(edited_draft.descendants())
         left.new, arrived.old = arrived.new, left.old
         left.status, arrived.status = "left", "arrived"
         left.move_number = arrived.move_number = self._number
@@ -327,13 +327,13 @@ def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterabl
     """Count the words that a diff adds and removes. `old` and `new` are all blocks of the two versions."""
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
-    words = _KeptWords()
-    same_count = words.count_in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
+    kept_words = _KeptWords()
+    same_count = kept_words.count_in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
     same_ids = {id(block) for each in same_blocks for block in (*each.old, *each.new)}
     before, after = (
         same_count + sum(_count_words(block) for block in side if id(block) not in same_ids) for side in (old, new)
     )
-    kept_word_count = same_count + words.count_in_entries(changes) + words.moved_count
+    kept_word_count = same_count + kept_words.count_in_entries(changes) + kept_words.moved_count
     return ChangeSize(max(0, after - kept_word_count), max(0, before - kept_word_count), before, after)
 
 
@@ -374,8 +374,8 @@ class _KeptWords:
             case TextChange(words):
                 return is_counted + _count_kept_in_text(words)
             case CodeChange(lines):
-                changed = sum(_count_kept_in_text(line.words) for line in lines if line.op == "change")
-                return changed + sum(_count_words_in_text(line.old) for line in lines if line.op == "equal")
+                kept_count = sum(_count_kept_in_text(line.words) for line in lines if line.op == "change")
+                return kept_count + sum(_count_words_in_text(line.old) for line in lines if line.op == "equal")
             case RowChange(cells):
                 return sum(
                     _count_kept_in_text(cell.words.words) if cell.words is not None else _count_own(cell.old)

@@ -75,28 +75,28 @@ def join_rewritten_operations(drafts: Sequence[DraftEntry], compare: CompareNode
             node for draft in drafts if draft.status == status and (node := draft.old if is_removed else draft.new)
         ]
         operations = [node for node in operations if node.kind == "api-method"]
-        others = [
+        other_nodes = [
             node for draft in drafts if draft.status != status and (node := draft.new if is_removed else draft.old)
         ]
         if (
             operations
-            and others
-            and (replacements := _rewritten_drafts(operations, others, compare, are_old=is_removed))
+            and other_nodes
+            and (replacements := _rewritten_drafts(operations, other_nodes, compare, are_old=is_removed))
         ):
             return insert_in_order(drafts, replacements)
     return list(drafts)
 
 
 def _rewritten_drafts(
-    operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, are_old: bool
+    operations: Sequence[Node], other_nodes: Sequence[Node], compare: CompareNodes, *, are_old: bool
 ) -> list[DraftEntry]:
-    tab_titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
-    row_look_ids = {each.text: each.look_id for node in others for each in node.walk() if each.kind == "row"}
+    tab_titles = {_comparable_title(title): title for node in other_nodes for title in _tab_titles(node)}
+    row_look_ids = {each.text: each.look_id for node in other_nodes for each in node.walk() if each.kind == "row"}
     expanded_operations = [_expand_operation(_read(operation), tab_titles, row_look_ids) for operation in operations]
     expanded_blocks = [part for parts in expanded_operations for part in parts]
-    if len(expanded_blocks) * len(others) > _MAX_PAIRS:
+    if len(expanded_blocks) * len(other_nodes) > _MAX_PAIRS:
         return []
-    pairs = align(expanded_blocks, others)
+    pairs = align(expanded_blocks, other_nodes)
     drafts = []
     for operation, parts in zip(operations, expanded_operations, strict=True):
         part_ids = set(map(id, parts))
@@ -112,22 +112,22 @@ def _rewritten_drafts(
             first -= 1
         while last + 1 < len(pairs) and (part := pairs[last + 1][0]) is not None and id(part) in part_ids:
             last += 1
-        diff_range = pairs[first : last + 1]
-        covered_nodes = [other for _, other in diff_range if other is not None]
+        matched_pairs = pairs[first : last + 1]
+        covered_nodes = [other for _, other in matched_pairs if other is not None]
         length = sum(
             min(part.size, other.size) * text_similarity(part.text, other.text)
-            for part, other in diff_range
+            for part, other in matched_pairs
             if part and other
         )
         if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
-            drafts.append(_rewritten_draft(operation, covered_nodes, diff_range, compare, is_old=are_old))
+            drafts.append(_rewritten_draft(operation, covered_nodes, matched_pairs, compare, is_old=are_old))
     return drafts
 
 
 def _rewritten_draft(
-    operation: Node, others: Sequence[Node], pairs: Iterable[Pair], compare: CompareNodes, *, is_old: bool
+    operation: Node, other_nodes: Sequence[Node], pairs: Iterable[Pair], compare: CompareNodes, *, is_old: bool
 ) -> DraftEntry:
-    old, new = ((operation,), tuple(others)) if is_old else (tuple(others), (operation,))
+    old, new = ((operation,), tuple(other_nodes)) if is_old else (tuple(other_nodes), (operation,))
     children = []
     for part, other in pairs:
         before, after = (part, other) if is_old else (other, part)
@@ -137,7 +137,7 @@ def _rewritten_draft(
             children.append(DraftEntry("removed", old=before))
         else:
             children.append(compare(before, after))
-    other_kinds = ", ".join(dict.fromkeys(node.kind for node in others))
+    other_kinds = ", ".join(dict.fromkeys(node.kind for node in other_nodes))
     note = f"same operation, now {other_kinds if is_old else 'in one block'}"
     return DraftEntry("restructured", old_nodes=old, new_nodes=new, note=note, children=children)
 

@@ -50,16 +50,16 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
     """Join the drafts of blocks that were split, or moved into or out of a container. `compare` makes new drafts."""
     joined_drafts: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
-        adjacent = list(group)
-        joined_drafts += adjacent if is_stable else join_split_texts(adjacent, compare)
+        siblings = list(group)
+        joined_drafts += siblings if is_stable else join_split_texts(siblings, compare)
     drafts, joined_drafts = joined_drafts, []
     moved = _moved_look_ids(drafts)
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived", "restructured")):
-        adjacent = list(group)
+        siblings = list(group)
         joined_drafts += (
-            adjacent
+            siblings
             if is_stable
-            else _join_across_edges(adjacent, compare, moved) or _join_between_edits(adjacent, compare, moved)
+            else _join_across_edges(siblings, compare, moved) or _join_between_edits(siblings, compare, moved)
         )
     return joined_drafts
 
@@ -114,9 +114,11 @@ def _join_across_edges(
         return None
     positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing_texts]
     first, last = positions[0], positions[-1] + 1
-    old = [draft.old for draft in drafts[first:last] if draft.old]
-    new = [draft.new for draft in drafts[first:last] if draft.new]
-    old_counts, new_counts = (Counter(each.look_id for node in nodes for each in node.walk()) for nodes in (old, new))
+    old_nodes = [draft.old for draft in drafts[first:last] if draft.old]
+    new_nodes = [draft.new for draft in drafts[first:last] if draft.new]
+    old_counts, new_counts = (
+        Counter(each.look_id for node in side for each in node.walk()) for side in (old_nodes, new_nodes)
+    )
     kept_texts = {*original_texts, *old_totals.keys() & new_totals.keys()}
 
     def is_whole(node: Node) -> bool:
@@ -125,7 +127,7 @@ def _join_across_edges(
         # If both versions have different numbers of equal containers, content of any of them may have moved out.
         return old_counts[node.look_id] == new_counts[node.look_id]
 
-    old_parts, new_parts = (list(_flatten_containers(nodes, is_whole)) for nodes in (old, new))
+    old_parts, new_parts = (list(_flatten_containers(side, is_whole)) for side in (old_nodes, new_nodes))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
     pairs = [part for pair in _pair_parts(old_parts, new_parts, moved) for part in _split_container_pair(pair)]

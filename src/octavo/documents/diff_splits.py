@@ -141,19 +141,19 @@ def _split_or_joined_ranges(
     old: _TextVersion, new: _TextVersion, ranges: Sequence[DiffRange]
 ) -> list[tuple[range, range]]:
     """Return the ranges of old and new texts that have nearly the same words, the most similar first."""
-    shared: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
-            shared[old.words[i].text_index, new.words[j].text_index] += 1
+            counts[old.words[i].text_index, new.words[j].text_index] += 1
     likely_pairs = {
-        (i, j) for (i, j), count in shared.items() if count >= _MIN_SHARE_OF_PART * min(old.counts[i], new.counts[j])
+        (i, j) for (i, j), count in counts.items() if count >= _MIN_SHARE_OF_PART * min(old.counts[i], new.counts[j])
     }
     candidates: list[tuple[float, range, range]] = []
-    for old_texts, new_texts in (*_groups(likely_pairs), *_groups(shared)):
+    for old_texts, new_texts in (*_groups(likely_pairs), *_groups(counts)):
         if len(old_texts) + len(new_texts) == 2:
             continue
         old_texts, new_texts = _with_whole_nodes(old, new, likely_pairs, old_texts, new_texts)
-        kept_word_count = sum(count for (i, j), count in shared.items() if i in old_texts and j in new_texts)
+        kept_word_count = sum(count for (i, j), count in counts.items() if i in old_texts and j in new_texts)
         totals = [sum(side.counts[at] for at in texts) for side, texts in ((old, old_texts), (new, new_texts))]
         is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
         if kept_word_count >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals) or (
@@ -267,8 +267,8 @@ def _old_parts(
 
 def _old_word_index(ranges: Sequence[DiffRange], new_index: int) -> int:
     """Return the index of the old word that corresponds to the new word at `new_index`."""
-    each = ranges[max(0, bisect_right(ranges, new_index, key=lambda each: each.j1) - 1)]
-    return min(each.i2, each.i1 + new_index - each.j1) if new_index < each.j2 else each.i2
+    diff_range = ranges[max(0, bisect_right(ranges, new_index, key=lambda diff_range: diff_range.j1) - 1)]
+    return min(diff_range.i2, diff_range.i1 + new_index - diff_range.j1) if new_index < diff_range.j2 else diff_range.i2
 
 
 def _split_or_join_note(old: Sequence[Node], new: Sequence[Node]) -> str:

@@ -135,20 +135,20 @@ def row_pairs(
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
     ranges = diff_ranges(before, after)
-    left = {
+    left_rows = {
         name: row
         for each in ranges
         if not each.equal
         for name, row in _named_rows_in_range(old, before, each.i1, each.i2)
     }
-    arrived = {
+    arrived_rows = {
         name: row
         for each in ranges
         if not each.equal
         for name, row in _named_rows_in_range(new, after, each.j1, each.j2)
     }
-    counterparts = {id(row): arrived[name] for name, row in left.items()} | {
-        id(row): left[name] for name, row in arrived.items()
+    counterparts = {id(row): arrived_rows[name] for name, row in left_rows.items()} | {
+        id(row): left_rows[name] for name, row in arrived_rows.items()
     }
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in ranges:
@@ -168,8 +168,8 @@ def _row_names(
             continue
         old_rows, new_rows = _rows_by_unique_text(old, pair.old_index), _rows_by_unique_text(new, pair.new_index)
         if 2 * len(old_rows) >= len(old) and 2 * len(new_rows) >= len(new):
-            both = old_rows.keys() & new_rows.keys()
-            return {id(old_rows[name]): name for name in both}, {id(new_rows[name]): name for name in both}
+            texts = old_rows.keys() & new_rows.keys()
+            return {id(old_rows[name]): name for name in texts}, {id(new_rows[name]): name for name in texts}
     return {}, {}
 
 
@@ -257,8 +257,8 @@ def _join_draft(row: DraftEntry, part_drafts: Sequence[DraftEntry], columns: Seq
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
-                into = _find_cell(text, joined_cells)
-                target_column = into if into is not None else column_of.get(column_index, 0)
+                found_index = _find_cell(text, joined_cells)
+                target_column = found_index if found_index is not None else column_of.get(column_index, 0)
                 runs[target_column] = (
                     *runs[target_column],
                     *((Run("\n", kind="break"),) if runs[target_column] else ()),
@@ -268,8 +268,8 @@ def _join_draft(row: DraftEntry, part_drafts: Sequence[DraftEntry], columns: Seq
     cells = []
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
         cell = cell_at(other_node, index)
-        other = cell.block if cell is not None else None
-        old_cell, new_cell = (block, other) if is_join else (other, block)
+        other_block = cell.block if cell is not None else None
+        old_cell, new_cell = (block, other_block) if is_join else (other_block, block)
         text_change = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
         cells.append(CellChange(old_cell, new_cell, text_change if text_change.kinds else None))
     joined_block = joined_node.block._replace(children=tuple(cell_blocks))
@@ -328,13 +328,13 @@ def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> li
     if not pairs:
         return drafts
     converted = [node for node in other_nodes if any(id(text) in pairs for text in text_blocks(node))]
-    between = other_nodes[other_nodes.index(converted[0]) : other_nodes.index(converted[-1]) + 1]
+    nodes_between = other_nodes[other_nodes.index(converted[0]) : other_nodes.index(converted[-1]) + 1]
     if is_new_table:
-        joined_draft = DraftEntry("restructured", old_nodes=tuple(between), new_nodes=(grid,))
+        joined_draft = DraftEntry("restructured", old_nodes=tuple(nodes_between), new_nodes=(grid,))
         joined_draft.note = f"{count_kinds(converted)} → {grid.kind}"
         remaining_texts = [
             text
-            for node in between
+            for node in nodes_between
             for text in (text_blocks(node) if node in converted else (node,))
             if id(text) not in pairs
         ]
@@ -344,7 +344,7 @@ def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> li
             compare(_table_before(grid, old_texts), grid),
         ]
     else:
-        joined_draft = DraftEntry("restructured", old_nodes=(grid,), new_nodes=tuple(between))
+        joined_draft = DraftEntry("restructured", old_nodes=(grid,), new_nodes=tuple(nodes_between))
         joined_draft.note = f"{grid.kind} → {count_kinds(converted)}"
         kept_ids = set(map(id, pairs.values()))
         removed_nodes = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept_ids]
@@ -352,7 +352,7 @@ def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> li
             *(DraftEntry("removed", old=text) for text in removed_nodes),
             *(
                 compare_texts(node, pairs, compare) if node in converted else DraftEntry("added", new=node)
-                for node in between
+                for node in nodes_between
             ),
         ]
     return insert_in_order(drafts, [joined_draft])

@@ -58,7 +58,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
             for index in range(diff_range.i2 - diff_range.i1):
                 builder.put_pair(old_tokens[diff_range.i1 + index], new_tokens[diff_range.j1 + index])
             continue
-        removed, inserted = old_tokens[diff_range.i1 : diff_range.i2], new_tokens[diff_range.j1 : diff_range.j2]
+        removed, inserted = (old_tokens[diff_range.i1 : diff_range.i2], new_tokens[diff_range.j1 : diff_range.j2])
         if _has_same_letters(removed, inserted):
             for old_token, new_token in _split_at_token_ends(removed, inserted):
                 builder.put_pair(old_token, new_token)
@@ -86,12 +86,12 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
     """Split the tokens of two equal texts until both texts have the same tokens. Yield the pairs of tokens."""
     before, after = list(reversed(old)), list(reversed(new))
     while before:
-        ends = [side.pop() for side in (before, after)]
-        length = min(len(token.text) for token in ends)
-        for side, token in zip((before, after), ends, strict=True):
+        last_tokens = [side.pop() for side in (before, after)]
+        length = min(len(token.text) for token in last_tokens)
+        for side, token in zip((before, after), last_tokens, strict=True):
             if len(token.text) > length:
                 side.append(replace(token, text=token.text[length:]))
-        old_token, new_token = (replace(token, text=token.text[:length]) for token in ends)
+        old_token, new_token = (replace(token, text=token.text[:length]) for token in last_tokens)
         yield old_token, new_token
 
 

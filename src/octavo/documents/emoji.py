@@ -185,8 +185,8 @@ def _section(title: str) -> str:
 def _all_codes() -> dict[str, str]:
     codes: dict[str, str] = {}
     for title in ("editor", "aliases", "descriptions", "others"):
-        words = _section(title).split()
-        for name, code in zip(words[::2], words[1::2], strict=True):
+        names_and_codes = _section(title).split()
+        for name, code in zip(names_and_codes[::2], names_and_codes[1::2], strict=True):
             codes.setdefault(name, code)
     for code in dict.fromkeys(codes.values()):
         if "-" not in code and (name := unicode_name(chr(int(code, 16)), "")):

@@ -84,40 +84,40 @@ def parse(yaml: str) -> dict[str, Any]:
             continue
         indent = len(line) - len(line.lstrip())
         if stripped.startswith("- ") and pending_key and indent >= pending_key[0]:
-            _, holder, key = pending_key
-            if not isinstance(holder.get(key), list):
-                holder[key] = []
+            _, parent, key = pending_key
+            if not isinstance(parent.get(key), list):
+                parent[key] = []
             item, index = _read_scalar(stripped[2:].strip(), lines, index, indent, len(levels))
-            holder[key].append("" if item is None else item)
+            parent[key].append("" if item is None else item)
             continue
         entry_match = _ENTRY.match(line)
         if not entry_match:
             continue
         while levels[-1][0] >= indent:
             levels.pop()
-        holder, key, value = levels[-1][1], entry_match[2].strip("\"'"), (entry_match[3] or "").strip()
-        pending_key = (indent, holder, key)
+        parent, key, value = levels[-1][1], entry_match[2].strip("\"'"), (entry_match[3] or "").strip()
+        pending_key = (indent, parent, key)
         scalar, index = _read_scalar(value, lines, index, indent, len(levels))
         if scalar is not None:
-            holder[key] = scalar
+            parent[key] = scalar
         else:
-            holder[key] = {}
+            parent[key] = {}
             _check_depth(len(levels))
-            levels.append((indent, holder[key]))
+            levels.append((indent, parent[key]))
     return root
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
     """Return the value that begins with `first`, the text after a key, and the index of the line after it. The value
     may continue on lines from `index` on with more than `indent` spaces."""
-    lines_below, after = _lines_below(lines, index, indent)
+    lines_below, index_after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
-        return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), after
+        return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), index_after
     is_quoted = first.startswith(("'", '"'))
     if not first.startswith("#") and (is_quoted or not any(map(_begins_entry, lines_below))):
         text = "\n".join([first, *lines_below] if first else lines_below).lstrip()
         text = _CONTINUED_LINE.sub(r"\1", text) if text.startswith('"') else text
-        first, index = _fold(text.split("\n")), after
+        first, index = _fold(text.split("\n")), index_after
     first = _without_comment(first)
     return (_parse_scalar(first, depth) if first and first.lower() not in _NULLS else None), index
 

@@ -204,10 +204,10 @@ class TextFinder:
             content_end = start - 1
             for _ in range(_MAX_TABLE_DEPTH):
                 content_end = self.find_after("<table", content_end + 1)
-                following = self.find_after("</table", end + 1) if content_end < end else len(self._source)
-                if following == len(self._source):
+                next_end = self.find_after("</table", end + 1) if content_end < end else len(self._source)
+                if next_end == len(self._source):
                     break
-                end = following
+                end = next_end
         if end == len(self._source):
             return end, end
         closing = self._source.find(">", end)

@@ -144,13 +144,13 @@ class RunBuilder:
                 self.add_text(line)
             return
         collapsed_text = collapse_space(text)
-        at_start = not self.runs or self.runs[-1].kind == "break"
-        if at_start and (heading_match := _MARKDOWN_HEADING.match(collapsed_text)) and "code" not in self._marks:
+        is_at_start = not self.runs or self.runs[-1].kind == "break"
+        if is_at_start and (heading_match := _MARKDOWN_HEADING.match(collapsed_text)) and "code" not in self._marks:
             self.open_element("h4")
             self.add_text(collapsed_text[heading_match.end() :].strip())
             self.close_element("h4")
             return
-        self.add_text(collapsed_text.lstrip() if at_start else collapsed_text)
+        self.add_text(collapsed_text.lstrip() if is_at_start else collapsed_text)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
         """Open or close the element of a tag, or add its image or line break. A video or other media becomes a link."""

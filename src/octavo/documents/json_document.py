@@ -61,7 +61,7 @@ class _Node:
         fragments, self._fragments = self._fragments, {}
         return fragments
 
-    def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
+    def paragraph(self, nodes: list[dict[str, Any]]) -> DraftBlock:
         """Return a paragraph with the text of a title or caption. `nodes` are inline nodes, or blocks around them."""
         if any(node.get("object") == "block" for node in nodes):
             nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
@@ -158,7 +158,7 @@ class _JsonReader:
 
 def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
     def read(node: _Node) -> DraftBlock:
-        draft = node.inline(node.take_nodes())
+        draft = node.paragraph(node.take_nodes())
         align = _ALIGNMENTS.get(node.text("align"), "left")
         draft.kind, draft.attrs = kind, {"align": align} if align != "left" else {}
         if kind == "paragraph":
@@ -243,7 +243,7 @@ def _image(node: _Node) -> DraftBlock:
     attrs: dict[str, Any] = {"src": node.url(), "dark": node.url("refDark"), "link": node.url("link")}
     attrs |= node.text_attributes(alt="alt", width="width", height="height", title="title", size="size")
     attrs |= node.flags(drawing="drawing")
-    caption = node.inline(node.take_fragment("caption"))
+    caption = node.paragraph(node.take_fragment("caption"))
     return DraftBlock(
         "image", {name: value for name, value in attrs.items() if value or name == "src"}, runs=caption.runs
     )
@@ -256,7 +256,7 @@ def _drawing(node: _Node) -> DraftBlock:
 
 
 def _add_caption(draft: DraftBlock, node: _Node) -> DraftBlock:
-    draft.runs = node.inline(node.take_fragment("caption")).runs
+    draft.runs = node.paragraph(node.take_fragment("caption")).runs
     return draft
 
 
@@ -269,7 +269,7 @@ def _embed(node: _Node) -> DraftBlock:
 
 
 def _expandable(node: _Node) -> DraftBlock:
-    title = node.inline(node.take_fragment("expandable-title"))
+    title = node.paragraph(node.take_fragment("expandable-title"))
     body = node.reader.blocks(node.take_fragment("expandable-body"), node.depth + 1)
     return DraftBlock("expandable", {"open": node.data.get("open") is True}, body, title.runs)
 

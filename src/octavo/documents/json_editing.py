@@ -94,8 +94,8 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
         if node.get("object") == "text":
             pieces = _marked_words(node, is_code=is_code)
         else:
-            meaning = _normalized_node(node, depth, is_code=is_code)
-            pieces = [_autolink_text(meaning) or meaning]
+            normalized_node = _normalized_node(node, depth, is_code=is_code)
+            pieces = [_autolink_text(normalized_node) or normalized_node]
         for piece in pieces:
             if result and isinstance(piece, tuple) and isinstance(result[-1], tuple) and result[-1][1] == piece[1]:
                 piece = (result.pop()[0] + piece[0], piece[1])
@@ -118,15 +118,15 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
         if is_code or not marks or not words:
             pairs.append((text, marks if words else []))
         else:
-            before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-            pairs += [(before, []), (words, marks), (after, [])]
+            space_before, space_after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+            pairs += [(space_before, []), (words, marks), (space_after, [])]
     return [each for each in pairs if each[0]]
 
 
-def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
+def _autolink_text(normalized_node: dict[str, Any]) -> tuple[str, list[str]] | None:
     """Return the pair of text and marks of a link whose text is its URL. None for any other node."""
-    ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
-    if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
+    ref, nodes = as_object(as_object(normalized_node.get("data")).get("ref")), normalized_node.get("nodes")
+    if normalized_node.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None
     (text,) = nodes
     if not isinstance(text, tuple) or text[1]:

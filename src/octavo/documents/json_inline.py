@@ -148,24 +148,24 @@ class InlineReader:
     def _inline(self, node: dict[str, Any], depth: int) -> Iterator[Run]:
         data = as_object(node.get("data"))
         kind = as_text(node.get("type"))
-        inner = list(self._inlines(nodes_in(node.get("nodes")), depth + 1))
+        inner_runs = list(self._inlines(nodes_in(node.get("nodes")), depth + 1))
         if reader := _VOID_READERS.get(kind):
             yield from (run._replace(marks=_marks_of(data)) for run in reader(data))
-            yield from inner
+            yield from inner_runs
         elif kind == "link":
             link = reference_url(data.get("ref"))
-            yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
+            yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner_runs)
         elif kind == "annotation":
             label = as_text(data.get("label"))
             body = _fragment_nodes(node, "annotation-body")
             if body is not None or not label:
                 label = label or str(len(self.notes) + 1)
                 self.notes.append((label, body))
-            words = "".join(run.text for run in inner)
-            marks = inner[0].marks if inner else _marks_of(data)
+            words = "".join(run.text for run in inner_runs)
+            marks = inner_runs[0].marks if inner_runs else _marks_of(data)
             yield Run(words or label, marks, None, "footnote", {"label": label, **({"inline": True} if words else {})})
         else:
-            yield from inner or _unknown_runs(kind, node, data)
+            yield from inner_runs or _unknown_runs(kind, node, data)
 
 
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:

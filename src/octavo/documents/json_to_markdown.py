@@ -126,14 +126,14 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
         linked_runs = list(group)
         group_text = ""
         for number, run in linked_runs:
-            after = runs[number + 1].text[:1] if number + 1 < len(runs) else ""
+            next_character = runs[number + 1].text[:1] if number + 1 < len(runs) else ""
             is_plain_after = number + 1 == len(runs) or (runs[number + 1].kind == "text" and not runs[number + 1].marks)
             is_link_end = number == linked_runs[-1][0] and link is not None
             group_text += _run(
                 run,
                 line_break,
                 group_text or ("[" if link is not None else markdown),
-                "]" if is_link_end else after if is_plain_after else "*",
+                "]" if is_link_end else next_character if is_plain_after else "*",
             )
         markdown += group_text if link is None else f"[{group_text}](<{_escape_url(link)}>)"
     return markdown
@@ -328,11 +328,11 @@ def _code(block: Block) -> str:
     language = "".join(str(attrs.get("language") or "").split())
     if attrs.get("highlighted") or attrs.get("notes"):
         return _html_code(block, re.sub(r"[^\w+#.-]", "", language))
-    fenced = _fence(block.text, language)
+    fenced_code = _fence(block.text, language)
     arguments = _arguments(attrs, "language", "wrap", "highlighted", "notes")
     if "wrap" in attrs:
         arguments["overflow"] = "wrap" if attrs["wrap"] else "scroll"
-    return _tagged("code", block, fenced, **arguments) if arguments else fenced
+    return _tagged("code", block, fenced_code, **arguments) if arguments else fenced_code
 
 
 def _html_code(block: Block, language: str) -> str:

@@ -55,7 +55,7 @@ class SpaceIndex:
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
     """File IDs by name, path and ID. None if the files are not known."""
-    space: str | None = None
+    space_id: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app, such as `https://docs.example`, in addition to `APP_HOSTS`."""
     root: str = ""
@@ -80,9 +80,9 @@ class SpaceIndex:
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A link to a page of the same space, by the ID of the page."""
+    """A link to a page of the same space."""
 
-    page: str
+    page_id: str
     anchor: str | None = None
 
 
@@ -97,7 +97,7 @@ class AnchorLink:
 class SpaceLink:
     """A link to a page of another space."""
 
-    space: str
+    space_id: str
     page: str | None = None
     """Path or ID of the page. None for the home page of the space."""
     anchor: str | None = None
@@ -105,9 +105,9 @@ class SpaceLink:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequestLink:
-    """A link to a change request, by its number."""
+    """A link to a change request."""
 
-    space: str
+    space_id: str
     number: int
 
 
@@ -115,11 +115,11 @@ class ChangeRequestLink:
 class FileLink:
     """A link to a file of the same space."""
 
-    file: str
+    file_id: str
     """ID of the file. Empty if the files of the space are not known."""
     name: str
     path: str = ""
-    """Path of the file in the space, if `file` is empty."""
+    """Path of the file in the space, if `file_id` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,24 +131,24 @@ class ReusableContentLink:
 
 @dataclass(frozen=True, slots=True)
 class CollectionLink:
-    """A link to a collection of spaces, by its ID."""
+    """A link to a collection of spaces."""
 
-    collection: str
+    collection_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLink:
-    """A link to a site, by its ID."""
+    """A link to a site."""
 
-    site: str
-    organization: str | None = None
+    site_id: str
+    organization_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UserLink:
-    """A link to a user, by the ID of the user."""
+    """A link to a user."""
 
-    user: str
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,18 +215,18 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
 def space_index(
     pages: Sequence[tuple[str, str | None, str | None]],
     files: Iterable[tuple[str, str | None, str]],
-    space: str,
+    space_id: str,
     origins: Collection[str] = (),
     root: str = "",
 ) -> SpaceIndex:
     """Return the link targets of a space. `pages` has (ID, path, path of the file) of each page. `files` has (ID, path
     in Git, name) of each file. `root` is the path of the folder of the pages."""
-    names: dict[str, str] = {}
+    ids_by_name: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
             if each:
-                names.setdefault(each, file)
-    return SpaceIndex(ids_by_path(pages), frozenset(page for page, *_ in pages), names, space, origins, root)
+                ids_by_name.setdefault(each, file)
+    return SpaceIndex(ids_by_path(pages), frozenset(page for page, *_ in pages), ids_by_name, space_id, origins, root)
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
@@ -330,18 +330,18 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
         return SiteLink(parts[1], organization)
     if parts[0] not in ("s", "spaces"):
         return None
-    space, steps = parts[1], parts[2:]
+    space_id, steps = parts[1], parts[2:]
     if steps[:1] == ["~"]:
         if steps[1:2] == ["changes"] and len(steps) > 2 and steps[2].isdecimal() and len(steps[2]) < 10:
-            return ChangeRequestLink(space, int(steps[2]))
+            return ChangeRequestLink(space_id, int(steps[2]))
         steps = steps[3:]
     page = "/".join(steps) or None
-    if space == targets.space:
+    if space_id == targets.space_id:
         if page is None:
-            return SpaceLink(space)
+            return SpaceLink(space_id)
         page_id = _page_id(page.removeprefix("pages/"), targets)
         return PageLink(page_id, anchor) if page_id else BrokenLink(path, f"There is no page {page} in this space.")
-    return SpaceLink(space, page.removeprefix("pages/") if page else None, anchor)
+    return SpaceLink(space_id, page.removeprefix("pages/") if page else None, anchor)
 
 
 def _resolve_root_relative(href: str, written_path: str, anchor: str | None, targets: SpaceIndex) -> Target:
@@ -350,16 +350,16 @@ def _resolve_root_relative(href: str, written_path: str, anchor: str | None, tar
     if first_part in ("s", "spaces", "o") and subpath and (target := _app_target(path, anchor, targets)):
         return target
     if first_part == "pages" and subpath:
-        page = _page_id(subpath, targets) or _page_id(written_path, targets)
-        return PageLink(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
+        page_id = _page_id(subpath, targets) or _page_id(written_path, targets)
+        return PageLink(page_id, anchor) if page_id else BrokenLink(href, "The page no longer exists.")
     if first_part == "files" and subpath:
         if targets.files is None:
             return FileLink(subpath, subpath) if _ID.fullmatch(subpath) else FileLink("", subpath, path)
-        file = targets.file_id(subpath) or targets.file_id(path)
-        return FileLink(file, subpath) if file else BrokenLink(href, "The file no longer exists.")
-    page = _page_id(written_path, targets)
-    if page:
-        return PageLink(page, anchor)
+        file_id = targets.file_id(subpath) or targets.file_id(path)
+        return FileLink(file_id, subpath) if file_id else BrokenLink(href, "The file no longer exists.")
+    page_id = _page_id(written_path, targets)
+    if page_id:
+        return PageLink(page_id, anchor)
     if _ID.fullmatch(subpath) and first_part in ("users", "collections"):
         return UserLink(subpath) if first_part == "users" else CollectionLink(subpath)
     return _file(href, path, path, targets) or _missing_page(href, path, path, targets)
@@ -367,8 +367,8 @@ def _resolve_root_relative(href: str, written_path: str, anchor: str | None, tar
 
 def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, targets: SpaceIndex) -> Target:
     full_path = path_from_root(_folders(page_path)[0], path, targets.root)
-    if targets.files and (file := targets.file_id(full_path)):
-        return FileLink(file, posixpath.basename(path))
+    if targets.files and (file_id := targets.file_id(full_path)):
+        return FileLink(file_id, posixpath.basename(path))
     if include_match := _INCLUDE.search(path):
         return ReusableContentLink(include_match[1])
     ending = "/" if posixpath.basename(path) in ("", ".", "..") else ""
@@ -377,8 +377,8 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
         while path_in_tree.startswith("../"):
             path_in_tree = path_in_tree[3:]
         path_in_tree = "" if path_in_tree in (".", "..") else path_in_tree
-        if page := _page_id(f"{path_in_tree}{ending}", targets):
-            return PageLink(page, anchor)
+        if page_id := _page_id(f"{path_in_tree}{ending}", targets):
+            return PageLink(page_id, anchor)
     return _file(href, path, full_path, targets) or _missing_page(href, path, full_path, targets)
 
 

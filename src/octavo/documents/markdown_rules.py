@@ -258,8 +258,8 @@ def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
 
 def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
     state.push("paragraph_open", "p", 1).map = [line, line + 1]
-    inline = state.push("inline", "", 0)
-    inline.content, inline.map, inline.children = content, [line, line + 1], []
+    token = state.push("inline", "", 0)
+    token.content, token.map, token.children = content, [line, line + 1], []
     state.push("paragraph_close", "p", -1)
 
 
@@ -286,13 +286,13 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
         return False  # This `$$` ends a formula that began in the same paragraph.
     else:
         ends: list[int] = state.env["formula_ends"]
-        following = bisect_right(ends, state.eMarks[start])
-        if following == len(ends):
+        end_index = bisect_right(ends, state.eMarks[start])
+        if end_index == len(ends):
             return False
-        if ends[following] >= len(state.src):
+        if ends[end_index] >= len(state.src):
             state.env["window"].is_incomplete = True
             return False
-        last = bisect_right(state.eMarks, ends[following], start, end)
+        last = bisect_right(state.eMarks, ends[end_index], start, end)
         if not start < last < min(end, start + _MAX_FORMULA_LINES):
             return False
         after = last + 1

@@ -180,10 +180,10 @@ class Specification:
                     each.get("required") is True,
                     reader.read_description(each.get("description")),
                 )
-        form = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
-        if form:
+        form_fields = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
+        if form_fields:
             media = self._media(raw, "consumes", "application/x-www-form-urlencoded")
-            yield Body(media, SchemaField("", "object", children=tuple(form)))
+            yield Body(media, SchemaField("", "object", children=tuple(form_fields)))
 
     def _server_url(self, *levels: Mapping[str, Any]) -> str:
         for level in (*reversed(levels), self.spec):

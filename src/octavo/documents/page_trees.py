@@ -110,11 +110,11 @@ def link_base(page: Json) -> str:
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
-def link_targets(revision: Revision, space: str, origins: Collection[str] = ()) -> links.SpaceIndex:
+def link_targets(revision: Revision, space_id: str, origins: Collection[str] = ()) -> links.SpaceIndex:
     """Return all targets of links in a revision of a space. `origins` has origins of the platform's app."""
     pages = [(page.id, page.path, page.git.path if page.git else None) for page in revision.walk()]
     files = [(file.id, file.git.path if file.git else None, file.name) for file in revision.files]
-    return links.space_index(pages, files, space, origins)
+    return links.space_index(pages, files, space_id, origins)
 
 
 def link_targets_of(revision: Json, root: str = "") -> links.SpaceIndex:
@@ -134,11 +134,11 @@ def path_to(pages: Pages, page_id: str) -> Pages:
     parent_of = parent_ids(pages)
     if page_id not in parent_of:
         return []
-    by_id = {page["id"]: page for page in walk(pages)}
+    pages_by_id = {page["id"]: page for page in walk(pages)}
     steps = []
     current_id: str | None = page_id
     while current_id is not None:
-        steps.append(by_id[current_id])
+        steps.append(pages_by_id[current_id])
         current_id = parent_of[current_id]
     return steps[::-1]
 
@@ -196,16 +196,16 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
     """Return `pages` with the pages of `old_pages` that have `missing_ids` added at their old positions."""
     old_parent_of, present_parents = parent_ids(old_pages), parent_ids(pages)
-    nodes = {page["id"]: page for page in walk(old_pages)}
+    old_pages_by_id = {page["id"]: page for page in walk(old_pages)}
     for page_id in old_parent_of:
         if page_id not in missing_ids or page_id in present_parents:
             continue
-        parent = old_parent_of[page_id] if old_parent_of[page_id] in present_parents else None
+        new_parent_id = old_parent_of[page_id] if old_parent_of[page_id] in present_parents else None
         siblings = [each for each, parent_id in old_parent_of.items() if parent_id == old_parent_of[page_id]]
-        present_siblings = [each for each, parent_id in present_parents.items() if parent_id == parent]
+        present_siblings = [each for each, parent_id in present_parents.items() if parent_id == new_parent_id]
         earlier_siblings = [each for each in siblings[: siblings.index(page_id)] if each in present_siblings]
         index = present_siblings.index(earlier_siblings[-1]) + 1 if earlier_siblings else 0
-        pages = insert_page(pages, {**nodes[page_id], "pages": []}, parent, index)
+        pages = insert_page(pages, {**old_pages_by_id[page_id], "pages": []}, new_parent_id, index)
         present_parents = parent_ids(pages)
     return pages
 
@@ -315,9 +315,9 @@ class DuplicatePage:
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
     """Return the pages of `after` with the title or slug of an earlier sibling, except duplicates that `main` has."""
-    new_nodes, before = page_nodes(after), page_nodes(main)
-    old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
-    parents_before = parent_ids(before)
+    new_nodes, main_nodes = page_nodes(after), page_nodes(main)
+    old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
+    parents_before = parent_ids(main_nodes)
     paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
     duplicates = []
     for siblings in [new_nodes, *(page.get("pages", []) for page in walk(new_nodes))]:
@@ -403,18 +403,18 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
 
 def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
     """Return the IDs of the pages that moved among siblings. Only pages with the same parent in both trees count."""
-    before: defaultdict[str | None, list[str]] = defaultdict(list)
-    after: defaultdict[str | None, list[str]] = defaultdict(list)
+    children_before: defaultdict[str | None, list[str]] = defaultdict(list)
+    children_after: defaultdict[str | None, list[str]] = defaultdict(list)
     for page_id, parent in old_parents.items():
         if page_id in new_parents and new_parents[page_id] == parent:
-            before[parent].append(page_id)
+            children_before[parent].append(page_id)
     for page_id, parent in new_parents.items():
         if page_id in old_parents and old_parents[page_id] == parent:
-            after[parent].append(page_id)
+            children_after[parent].append(page_id)
     moved_ids: set[str] = set()
-    for parent, names in before.items():
-        if names != after[parent]:
-            moved_ids |= set(names) - unmoved_items(names, after[parent])
+    for parent, child_ids in children_before.items():
+        if child_ids != children_after[parent]:
+            moved_ids |= set(child_ids) - unmoved_items(child_ids, children_after[parent])
     return moved_ids
 
 

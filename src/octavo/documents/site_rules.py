@@ -210,11 +210,9 @@ class _Evaluator:
             raise ConditionError(position, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):
             self._require_operator("(")
-            searched = self._evaluate_or()
+            part = self._evaluate_or()
             self._require_operator(")")
-            return (
-                any(_is_equal(item, searched) for item in value) if isinstance(value, list) else str(searched) in value
-            )
+            return any(_is_equal(item, part) for item in value) if isinstance(value, list) else str(part) in value
         if name == "length" and isinstance(value, list | str):
             return len(value)
         if isinstance(value, Mapping):
@@ -330,7 +328,7 @@ def path_on_site(url: str, site: str) -> str:
         site_parts, url_parts = urlsplit(site), urlsplit(url)
     except ValueError:
         return url  # An invalid URL cannot be on the site.
-    base = site_parts.path.rstrip("/")
-    if site and url_parts.netloc == site_parts.netloc and f"{url_parts.path}/".startswith(f"{base}/"):
-        return url_parts.path[len(base) :].rstrip("/") or "/"
+    base_path = site_parts.path.rstrip("/")
+    if site and url_parts.netloc == site_parts.netloc and f"{url_parts.path}/".startswith(f"{base_path}/"):
+        return url_parts.path[len(base_path) :].rstrip("/") or "/"
     return url

@@ -238,11 +238,11 @@ def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple
     """Return the ranges of HTML elements whose opening tag matches `tag_start`. Stops at an unclosed element. Empty if
     lower case would change the length of the text."""
     ranges: list[tuple[int, int]] = []
-    lowered = text.lower()
-    if len(lowered) != len(text):
+    lower_text = text.lower()
+    if len(lower_text) != len(text):
         return ranges  # Some letters are longer in lower case, which would shift the positions.
     while tag_match := tag_start.search(text, start):
-        closing = lowered.find(f"</{tag_match[1].lower()}", tag_match.end())
+        closing = lower_text.find(f"</{tag_match[1].lower()}", tag_match.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0
         if not end:
             break
@@ -261,16 +261,16 @@ def with_cells(row: str, texts: Sequence[str]) -> str:
         gaps += [gaps[-1] if gaps else ""] * (len(texts) - len(ranges))
         inner_text = "".join(text + gap for text, gap in zip(texts, [*gaps, ""], strict=False))
         return row[: ranges[0][0]] + inner_text + row[ranges[-1][1] :]
-    lead = row[: len(row) - len(row.lstrip())]
+    indentation = row[: len(row) - len(row.lstrip())]
     text = row.strip()
     ends_with_bar = text.endswith("|") or len(texts) == 1
-    return lead + ("|" if text.startswith("|") else "") + "|".join(texts) + ("|" if ends_with_bar else "")
+    return indentation + ("|" if text.startswith("|") else "") + "|".join(texts) + ("|" if ends_with_bar else "")
 
 
 def read_page(text: str) -> SourceBlock:
     """Return the page as one block of the kind `page`. Its `source` is exactly `text`."""
-    *complete, last = text.split("\n")
-    lines = [line + "\n" for line in complete] + ([last] if last else [])
+    *complete_lines, last_line = text.split("\n")
+    lines = [line + "\n" for line in complete_lines] + ([last_line] if last_line else [])
     if _HTML_BEFORE_TAG.search(text):
         lines = list(_split_before_tags(lines))
     opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)

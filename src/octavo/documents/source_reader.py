@@ -139,7 +139,7 @@ class IncrementalParse:
             builder.add(tokens)
             _release(tokens)
         last = source.count("\n") + 1
-        unfinished = builder.tree.finish(last).children
+        drafts = builder.tree.finish(last).children
         if rest_start := _NOT_BLANK.search(body, stream.parsed_to):
             first = body.count("\n", 0, rest_start.start())
             source_rest = source.split("\n", first)[first].rstrip("\n")
@@ -147,8 +147,8 @@ class IncrementalParse:
                 Diagnostic(first, "The rest of the page is too large to format, so it is shown as source.")
             )
             attrs = {"language": "markdown", "source": True}
-            unfinished = [*unfinished, DraftBlock("code", attrs, text=source_rest, first_line=first, end_line=last)]
-        yield self._finalizer.finalize(unfinished)
+            drafts = [*drafts, DraftBlock("code", attrs, text=source_rest, first_line=first, end_line=last)]
+        yield self._finalizer.finalize(drafts)
 
     def _front_matter_as_code(self, reason: str) -> DraftBlock:
         """Report that the front matter is invalid, and return it as a code block."""
@@ -211,14 +211,14 @@ def find_markers(text: str) -> list[ConflictMarkers]:
     if "<<<<<<< " not in text:
         return []
     conflicts: list[ConflictMarkers] = []
-    start: tuple[int, str] | None = None
+    first_marker: tuple[int, str] | None = None
     middle: int | None = None
     for number, line in enumerate(text.split("\n")):
         if first_match := _FIRST_MARKER.match(line):
-            start, middle = (number, first_match[1]), None
-        elif start and middle is None and _MIDDLE_MARKER.match(line):
+            first_marker, middle = (number, first_match[1]), None
+        elif first_marker and middle is None and _MIDDLE_MARKER.match(line):
             middle = number
-        elif start and middle is not None and (last_match := _LAST_MARKER.match(line)):
-            conflicts.append(ConflictMarkers(start[0], middle, number, start[1], last_match[1]))
-            start = middle = None
+        elif first_marker and middle is not None and (last_match := _LAST_MARKER.match(line)):
+            conflicts.append(ConflictMarkers(first_marker[0], middle, number, first_marker[1], last_match[1]))
+            first_marker = middle = None
     return conflicts

@@ -39,9 +39,9 @@ def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
             number += 1
             continue
         mark, first = opening_match[1], number
-        closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$")
+        closing_pattern = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$")
         number += 1
-        while number < len(lines) and not closing.match(lines[number]):
+        while number < len(lines) and not closing_pattern.match(lines[number]):
             number += 1
         if opening_match[2].lower() == "suggestion":
             text = "\n".join(lines[first + 1 : number])
@@ -186,14 +186,14 @@ def mentions_user(markdown: str, user_id: str) -> bool:
 def one_line_text(markdown: str) -> str:
     """Return a comment as one line of text without Markdown. A middle dot separates lines of code."""
     parts: list[str] = []
-    in_code = follows_code = False
+    is_in_code = follows_code = False
     for line in markdown.split("\n"):
         text = _QUOTE.sub("", line).strip()
         if _FENCE.match(text):
-            in_code, follows_code = not in_code, False
+            is_in_code, follows_code = not is_in_code, False
         elif text:
             parts += ["·", text] if follows_code else [text]
-            follows_code = in_code
+            follows_code = is_in_code
     return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(parts))).split())
 
 
@@ -361,13 +361,13 @@ class TwoVersionAnchors:
         that are found only by text are left out."""
         threads_by_key: dict[str, list[Comment]] = {}
         remaining_threads = list(threads)
-        by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
+        groupings_by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
         is_incomplete = self.needs_search(remaining_threads)
-        for group in (self._new.by_key, self._old.by_key, *(() if is_incomplete else by_text)):
-            grouped = group(remaining_threads)
-            remaining_threads = grouped.pop("", [])
-            for key, in_block in grouped.items():
-                threads_by_key.setdefault(key, []).extend(in_block)
+        for group_threads in (self._new.by_key, self._old.by_key, *(() if is_incomplete else groupings_by_text)):
+            grouped_threads = group_threads(remaining_threads)
+            remaining_threads = grouped_threads.pop("", [])
+            for key, block_threads in grouped_threads.items():
+                threads_by_key.setdefault(key, []).extend(block_threads)
         if is_incomplete:
             remaining_threads = [each for each in remaining_threads if each.target.node is None]
         return {**threads_by_key, "": remaining_threads} if remaining_threads else threads_by_key

@@ -133,10 +133,10 @@ def _skip_blanks(source: str, position: int, limit: int) -> int:
 def _read_key(source: str, position: int, limit: int) -> tuple[str | None, int]:
     if not (key_match := _KEY.match(source, position, limit)):
         return None, position
-    equals = _skip_blanks(source, key_match.end(), limit)
-    if not source.startswith("=", equals):
+    equals_position = _skip_blanks(source, key_match.end(), limit)
+    if not source.startswith("=", equals_position):
         return None, position
-    return key_match[0], _skip_blanks(source, equals + 1, limit)
+    return key_match[0], _skip_blanks(source, equals_position + 1, limit)
 
 
 def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
@@ -145,13 +145,13 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
         bare_match = _UNQUOTED.match(source, position, limit)
         return (_unescaped_value(bare_match[0]), bare_match.end()) if bare_match else ("", position)
     start = opening_match.end()
-    unclosed, unclosable = _unclosed_value_end(source, start, limit)
+    unclosed_end, quote_limit = _unclosed_value_end(source, start, limit)
     for end_match in _QUOTE[opening_match[0]].finditer(source, start, limit):
-        if 0 <= unclosable < end_match.start():
+        if 0 <= quote_limit < end_match.start():
             break
         if not _is_escaped(source, end_match.start(), position) and _AFTER_VALUE.match(source, end_match.end(), limit):
             return _unescaped_value(source[start : end_match.start()]), end_match.end()
-    end = unclosed if unclosed >= 0 else source.find("%}", position, limit)
+    end = unclosed_end if unclosed_end >= 0 else source.find("%}", position, limit)
     if end < 0:
         return "", limit
     return _unescaped_value(source[start:end].strip(" -\"'\u201c\u201d")), end

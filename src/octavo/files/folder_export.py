@@ -59,9 +59,9 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = entry.path.as_posix() if entry.path is not None else ""
         if path and safe_address(readable_name(path)) not in kept_paths and folder.data(path) is not None:
             changes.append(ExportChange("D", path))
-    files = {change.path for change in changes}
-    files |= {path for path in layout.paths.values() if folder.has(path)}
-    if (summary := _summary_change(folder, source, layout, files)) is not None:
+    paths = {change.path for change in changes}
+    paths |= {path for path in layout.paths.values() if folder.has(path)}
+    if (summary := _summary_change(folder, source, layout, paths)) is not None:
         changes.append(summary)
     return sorted(changes, key=lambda change: change.path), tuple(skipped)
 
@@ -91,15 +91,15 @@ def _page_change(
 
 
 def _summary_change(
-    folder: PulledFolder, source: Folder, layout: FolderLayout, files: Collection[str]
+    folder: PulledFolder, source: Folder, layout: FolderLayout, paths: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the space has the same table of contents. `files` has the paths of
+    """Return the change to `SUMMARY.md`. None if the space has the same table of contents. `paths` are those of
     existing and exported files."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
     assign_ids(current_entries, {path: item_id for item_id, path in layout.paths.items()}, new_entries)
-    if _comparable_structure(current_entries, layout, files) == _comparable_structure(new_entries, layout, files):
+    if _comparable_structure(current_entries, layout, paths) == _comparable_structure(new_entries, layout, paths):
         return None
     link_titles = {entry.id: entry.link_title for entry in walk_entries(current_entries)}
     for entry in walk_entries(new_entries):
@@ -113,9 +113,9 @@ def _summary_change(
 
 
 def _comparable_structure(
-    entries: list[ContentsEntry], layout: FolderLayout, files: Collection[str]
+    entries: list[ContentsEntry], layout: FolderLayout, paths: Collection[str]
 ) -> list[tuple[Any, ...]]:
-    """Return the table of contents in a form for comparisons. A document whose file is not in `files`, the paths of
+    """Return the table of contents in a form for comparisons. A document whose file is not in `paths`, the paths of
     existing and exported files, counts by its title."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
@@ -125,7 +125,7 @@ def _comparable_structure(
         entry_id = entry.id
         if entry.kind == "document":
             page = layout.pages.get(entry_id)
-            is_file = page is None or page.git is not None or layout.paths[entry_id] in files
+            is_file = page is None or page.git is not None or layout.paths[entry_id] in paths
             entry_id = entry_id if entry.path is not None and is_file else f"text:{entry.title}"
         return replace(entry, id=entry_id, target="", children=children)
 

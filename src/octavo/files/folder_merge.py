@@ -173,23 +173,23 @@ class FolderMerge:
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
         """Return the table of contents of the space. An entry keeps its last title if the page was not renamed."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
-        files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
+        files_by_id = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
-            before, file = base_by_id.get(entry.id), files.get(entry.id)
-            if before is not None:
-                entry.link_title = entry.link_title or before.link_title
-            if before is not None and file is not None:
-                title = PageFile(self._last_pulled_text(file) or "").title or before.title
-                entry.title = before.title if title == entry.title else entry.title
+            base_entry, file = base_by_id.get(entry.id), files_by_id.get(entry.id)
+            if base_entry is not None:
+                entry.link_title = entry.link_title or base_entry.link_title
+            if base_entry is not None and file is not None:
+                title = PageFile(self._last_pulled_text(file) or "").title or base_entry.title
+                entry.title = base_entry.title if title == entry.title else entry.title
         return self.layout.entries
 
     def _merged_entries(self, base: TableOfContents, server: TableOfContents) -> TableOfContents:
-        pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
+        files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         missing_ids = {
-            page_id for page_id, file in pages.items() if self.local.current_path(file) not in self.local.data
+            page_id for page_id, file in files.items() if self.local.current_path(file) not in self.local.data
         }
         local_entries = local_changes.without_entries(self.local.entries, missing_ids)
-        local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing_ids)
+        local_entries = local_changes.with_missing_entries(local_entries, base, files.keys() - missing_ids)
         edited_ids = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
         for incoming in self.incoming:
             if incoming.id in missing_ids and text_digest(incoming.text) != text_digest(
@@ -246,20 +246,20 @@ class FolderMerge:
     def _merge_whole(self, incoming: IncomingFile) -> None:
         """Merge a file as a whole, such as an image. If both sides changed it, keep the space's version as a copy."""
         path, data = incoming.path, self._local_data(incoming)
-        base = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
+        base_digest = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
         if incoming.kind == "variables":
             new_data, digest, digest_of = incoming.text.encode(), self.folder.store_base(incoming.text), _digest_of_text
         elif incoming.data is None:
-            new_data, digest, digest_of = b"", base, _digest_of_bytes
+            new_data, digest, digest_of = b"", base_digest, _digest_of_bytes
         else:
             new_data, digest, digest_of = incoming.data, _digest_of_bytes(incoming.data), _digest_of_bytes
         self._track(incoming, digest)
         if data is None:
-            if digest != base:
+            if digest != base_digest:
                 self._put(path, new_data, self.result.added)
-        elif digest in (base, digest_of(data)):
+        elif digest in (base_digest, digest_of(data)):
             self._write_if_renamed(incoming, data)
-        elif digest_of(data) == base:
+        elif digest_of(data) == base_digest:
             self._put(path, new_data, self.result.edited)
         elif self._is_first_pull:
             self._write_if_renamed(incoming, data)
@@ -345,10 +345,10 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     if revision.id == folder.revision_id and folder.files:
         return PullResult(revision.id, is_current=True)
     proposed_ids = await finish_proposal(folder, reader.send)
-    before = await _revision_before(folder, reader)
+    revision_before = await _revision_before(folder, reader)
     layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
-        incoming_reader = _IncomingReader(folder, layout, server_paths, before, proposed_ids)
+        incoming_reader = _IncomingReader(folder, layout, server_paths, revision_before, proposed_ids)
         incoming = await incoming_reader.read(reader, report)
         # The user may have changed files during the requests, which can change the layout.
         local = LocalFiles.read(folder)
@@ -392,8 +392,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
     """Return the paths for a revision in this folder. Also return the paths, by ID, that a first pull would give it."""
     new_layout = FolderLayout.of(revision, folder.space_id)
-    known_paths: dict[str, str] = {}
-    files = {file.id for file in revision.files}
+    known_paths_by_id: dict[str, str] = {}
+    file_ids = {file.id for file in revision.files}
     for file in folder.files.values():
         path = local.current_path(file)
         new_path = new_layout.paths.get(file.id, path)
@@ -403,11 +403,11 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
             _path_without_suffix(path),
         )
         is_moved = has_moved_in_space and path == file.path and not is_taken
-        if file.id in new_layout.pages or file.id in files:
-            known_paths[file.id] = new_path if is_moved else path
-    deleted_files = [file for file in folder.files.values() if file.id and file.id not in known_paths]
+        if file.id in new_layout.pages or file.id in file_ids:
+            known_paths_by_id[file.id] = new_path if is_moved else path
+    deleted_files = [file for file in folder.files.values() if file.id and file.id not in known_paths_by_id]
     kept_paths = {local.current_path(file) for file in deleted_files if local.is_changed(file)} & local.data.keys()
-    return FolderLayout.of(revision, folder.space_id, known_paths, kept_paths), new_layout.paths
+    return FolderLayout.of(revision, folder.space_id, known_paths_by_id, kept_paths), new_layout.paths
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
@@ -491,12 +491,12 @@ class _IncomingReader:
     def _page(self, page: Page, markdown: str | None, file: TrackedFile | None) -> IncomingFile:
         path = self.layout.paths[page.id]
         if file is not None:
-            before = self.folder.base_text(file.base_sha256)
+            text_before = self.folder.base_text(file.base_sha256)
         else:
             # Do not take over the front matter of another page's file.
             is_own = path not in self.folder.files
-            before = text_of(self.folder.data(path) or b"") if is_own else ""
-        text = self.layout.page_file_text(page.id, markdown, before) if markdown is not None else before
+            text_before = text_of(self.folder.data(path) or b"") if is_own else ""
+        text = self.layout.page_file_text(page.id, markdown, text_before) if markdown is not None else text_before
         return IncomingFile(path, self.server_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
 
     async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> IncomingFile | None:

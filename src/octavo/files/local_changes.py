@@ -70,8 +70,8 @@ def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entr
 def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableOfContents) -> None:
     """Give the groups and links in `base` the IDs that they have in `server`, and change these IDs in `local`, too."""
     old_ids = [entry.id for entry in walk_entries(base)]
-    pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
-    assign_ids(base, pages, server)
+    page_ids_by_path = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
+    assign_ids(base, page_ids_by_path, server)
     new_ids = dict(zip(old_ids, (entry.id for entry in walk_entries(base)), strict=True))
     for entry in walk_entries(local):
         entry.id = new_ids.get(entry.id, entry.id)
@@ -184,26 +184,26 @@ class PagePlacement:
 
 def page_placements(pages: Pages, order: PageOrder, new_ids: Collection[str]) -> Iterator[PagePlacement]:
     """Yield the insertions and moves that bring the pages of a tree into `order`. Parents come before their children."""
-    child_ids: dict[str | None, list[str]] = {None: []}
-    parent_of = parent_ids(pages)
-    for page_id, parent_id in parent_of.items():
-        child_ids.setdefault(page_id, [])
-        child_ids.setdefault(parent_id, []).append(page_id)
+    child_ids_by_parent: dict[str | None, list[str]] = {None: []}
+    parent_by_id = parent_ids(pages)
+    for page_id, parent_id in parent_by_id.items():
+        child_ids_by_parent.setdefault(page_id, [])
+        child_ids_by_parent.setdefault(parent_id, []).append(page_id)
     parent_ids_to_visit: list[str | None] = [None]
     while parent_ids_to_visit:
         parent_id = parent_ids_to_visit.pop(0)
         ordered_ids = order.children.get(parent_id, [])
-        sibling_ids = child_ids.setdefault(parent_id, [])
+        sibling_ids = child_ids_by_parent.setdefault(parent_id, [])
         kept_ids = set(ordered_ids)
         unmoved_ids = unmoved_items([each for each in sibling_ids if each in kept_ids], ordered_ids)
         previous_id: str | None = None
         for page_id in ordered_ids:
             if page_id not in unmoved_ids:
-                if page_id in parent_of:
-                    child_ids[parent_of[page_id]].remove(page_id)
+                if page_id in parent_by_id:
+                    child_ids_by_parent[parent_by_id[page_id]].remove(page_id)
                 position = sibling_ids.index(previous_id) + 1 if previous_id is not None else 0
                 sibling_ids.insert(position, page_id)
-                parent_of[page_id] = parent_id
+                parent_by_id[page_id] = parent_id
                 yield PagePlacement(page_id, parent_id, position, page_id in new_ids)
             previous_id = page_id
         parent_ids_to_visit += ordered_ids

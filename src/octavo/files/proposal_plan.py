@@ -312,19 +312,19 @@ class ProposalPlanner:
             return
         bodies = [normalize(PageFile(each.text).body) for each in (before, local)]
         has_new_text = bodies[0] != bodies[1]
-        server = await self.read_text(page) if has_new_text else None
-        if has_new_text and server is None:
+        server_text = await self.read_text(page) if has_new_text else None
+        if has_new_text and server_text is None:
             plan.unsupported.append(f"{path} text, which the API does not return")
             return
-        change = page_change(before, local, page, server, plan.links)
+        change = page_change(before, local, page, server_text, plan.links)
         plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]
         if change.fields or change.text is not None:
             plan.edits[file.id] = change
 
     def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
-        old, new = self.folder.base_text(file.base_sha256), self.local.text(path)
-        titles = [PageFile(old).title, PageFile(new).title]
+        old_text, new_text = self.folder.base_text(file.base_sha256), self.local.text(path)
+        titles = [PageFile(old_text).title, PageFile(new_text).title]
         entries = [
             next((each for each in walk_entries(tree) if each.id == file.id), None)
             for tree in (self.baseline.entries, self.local.entries)
@@ -333,7 +333,7 @@ class ProposalPlanner:
         titles = [file_title or entry_title for file_title, entry_title in zip(titles, entry_titles, strict=True)]
         if titles[0] == titles[1] and all(entry_titles) and entry_titles[0] != entry_titles[1]:
             titles[1] = entry_titles[1]  # Only the table of contents has the new title.
-        return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
+        return FileVersion(file.path, old_text, titles[0]), FileVersion(path, new_text, titles[1])
 
 
 def _differs(before: ContentsEntry, after: ContentsEntry) -> bool:

@@ -298,7 +298,7 @@ class PdfBook:
 
     def _picture(self, address: str) -> Flowable | None:
         match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
-            case links.FileLink(file=name) if name in self.pictures:
+            case links.FileLink(file_id=name) if name in self.pictures:
                 return _load_image(self.pictures[name](), self._width)
         return None
 
@@ -342,7 +342,7 @@ class PdfBook:
 
     def _link(self, text: str, address: str) -> str:
         match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
-            case links.PageLink(page=name) if page_trees.find_page(self.pages, name):
+            case links.PageLink(page_id=name) if page_trees.find_page(self.pages, name):
                 href = f"#{name}"
             case links.UrlLink(url=url):
                 href = url

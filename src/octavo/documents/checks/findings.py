@@ -190,19 +190,19 @@ class LocationFinder:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
         url_ranges = list(_occurrences(url, self._source[first:last]))
-        for before in _BEFORE_URL:
+        for pattern_before in _BEFORE_URL:
             ranges = [
                 (first + start, first + end)
                 for start, end in url_ranges
-                if re.search(before, self._source[max(first, first + start - _MAX_BEFORE) : first + start])
+                if re.search(pattern_before, self._source[max(first, first + start - _MAX_BEFORE) : first + start])
             ]
             if ranges:
                 return ranges
-        definition, source = re.compile(_DEFINITION), self._source
+        definition_pattern, source = re.compile(_DEFINITION), self._source
         return [
             (start, end)
             for start, end in _occurrences(url, source)
-            if definition.fullmatch(source, source.rfind("\n", 0, start) + 1, start)
+            if definition_pattern.fullmatch(source, source.rfind("\n", 0, start) + 1, start)
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
@@ -240,18 +240,18 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
     characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
-    find = bisect_left if is_end else bisect_right
-    length = find(range(len(text) + 1), column, key=lambda length: len(sanitize(text[:length])))
+    bisect = bisect_left if is_end else bisect_right
+    length = bisect(range(len(text) + 1), column, key=lambda length: len(sanitize(text[:length])))
     return min(length if is_end else max(0, length - 1), len(text))
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of `url` in Markdown, even if it is escaped. Longer URLs with the same start do not count."""
-    after = re.compile(_AFTER_URL)
+    after_pattern = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))
     spans = _find_all(url, text) if is_plain else (match.span() for match in re.finditer(pattern, text))
-    return (span for span in spans if after.match(text, span[1]))
+    return (span for span in spans if after_pattern.match(text, span[1]))
 
 
 def _find_all(part: str, text: str) -> Iterator[tuple[int, int]]:

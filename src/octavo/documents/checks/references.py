@@ -104,7 +104,7 @@ class ReferenceCheck:
         for reference in page.references:
             target = resolve(reference.target, page.link_base, self.index) if reference.kind == "url" else None
             if isinstance(target, PageLink) and target.anchor:
-                yield target.page
+                yield target.page_id
 
     def external_urls(self, page: CheckedPage) -> Iterator[str]:
         """Yield the URLs of websites to which a page links, without fragments."""
@@ -135,7 +135,7 @@ class ReferenceCheck:
         if reference.kind == "include":
             return self._include_problem(page, reference.target)
         match resolve(reference.target, page.link_base, self.index):
-            case PageLink(page=linked, anchor=anchor):
+            case PageLink(page_id=linked, anchor=anchor):
                 linked_page = self.pages.get(linked) if anchor else None
                 return self._anchor_problem(page, reference.target, linked_page, anchor or "")
             case AnchorLink(anchor=anchor) if page.path not in (self.includes or ()):
@@ -146,13 +146,13 @@ class ReferenceCheck:
                 return _Problem("link", f"{reason[:1].lower()}{reason[1:].removesuffix('.')}")
         return None
 
-    def _anchor_problem(self, page: CheckedPage, url: str, linked: CheckedPage | None, anchor: str) -> _Problem | None:
-        if not anchor or linked is None or (self.includes is None and linked.has_unread_includes):
+    def _anchor_problem(self, page: CheckedPage, url: str, target: CheckedPage | None, anchor: str) -> _Problem | None:
+        if not anchor or target is None or (self.includes is None and target.has_unread_includes):
             return None
-        contents = self._anchors_of(linked)
+        contents = self._anchors_of(target)
         if not is_missing_anchor(anchor, contents):
             return None
-        where = "on this page" if linked is page else f"in {_relative_path(linked.path, page.path)}"
+        where = "on this page" if target is page else f"in {_relative_path(target.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
         names = [name for content in contents for name in content.names if len(name) > 2]
         similar_anchor = closest_name(anchor, names, _MIN_ANCHOR_SIMILARITY, any_order=True)
@@ -168,13 +168,13 @@ class ReferenceCheck:
             while waiting_pages and len(seen_paths) <= _MAX_INCLUDES:
                 content = waiting_pages.pop()
                 for reference in content.references:
-                    included = (
+                    included_page = (
                         self._included_content(content, reference.target) if reference.kind == "include" else None
                     )
-                    if included is not None and included.path not in seen_paths:
-                        seen_paths.add(included.path)
-                        waiting_pages.append(included)
-                        all_anchors.append(included.anchors)
+                    if included_page is not None and included_page.path not in seen_paths:
+                        seen_paths.add(included_page.path)
+                        waiting_pages.append(included_page)
+                        all_anchors.append(included_page.anchors)
             self._anchors[page.path] = all_anchors
         return self._anchors[page.path]
 
@@ -192,16 +192,16 @@ class ReferenceCheck:
     def _missing_target_problem(self, page: CheckedPage, reference: PageReference, path: str) -> _Problem | None:
         if path in self.paths_outside_root or _leading_parents(path) not in ("", *self.paths_outside_root):
             return None
-        rule: UrlUse = reference.use
-        if rule == "link" and posixpath.splitext(path)[1] not in (*PAGE_SUFFIXES, ".html", ""):
-            rule = "file"
+        use: UrlUse = reference.use
+        if use == "link" and posixpath.splitext(path)[1] not in (*PAGE_SUFFIXES, ".html", ""):
+            use = "file"
         url, _, anchor = reference.target.partition("#")
         if posixpath.normpath(posixpath.join(posixpath.dirname(page.path), url)) in (self.index.files or ()):
             return None  # Names of exported files can contain percent signs, so the undecoded URL may be a file.
         page_paths = [each.path for each in self.pages.values()] if self.page_paths is None else self.page_paths
-        candidates = self.index.files or () if rule != "link" else page_paths
-        message = f"no {_NOUNS[rule]} at “{unquote(url)}”"
-        return self._with_suggestion(rule, message, page, path, candidates, f"#{anchor}" if anchor else "")
+        candidates = self.index.files or () if use != "link" else page_paths
+        message = f"no {_NOUNS[use]} at “{unquote(url)}”"
+        return self._with_suggestion(use, message, page, path, candidates, f"#{anchor}" if anchor else "")
 
     def _with_suggestion(
         self, rule: str, message: str, page: CheckedPage, path: str, candidates: Iterable[str], anchor: str = ""
@@ -363,8 +363,8 @@ class CheckedFolder:
     @cached_property
     def reference_check(self) -> ReferenceCheck:
         """The check of the references on all pages of the folder."""
-        by_file = ((path, None, path) for path in self.pages)
-        ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
+        page_triples = ((path, None, path) for path in self.pages)
+        ids = ids_by_path((*page_triples, *((file, path, None) for path, file in self.tree_paths.items())))
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files}, root=self.root)
         return ReferenceCheck(index, self.pages, self.includes, self.paths_outside_root, tuple(self.pages))
 
@@ -416,7 +416,7 @@ class CheckedFolder:
         for reference in self.summary.references:
             target = resolve(reference.target, self.summary.path, index)
             if isinstance(target, PageLink) and not target.anchor:
-                references_by_page_id.setdefault(target.page, []).append(reference)
+                references_by_page_id.setdefault(target.page_id, []).append(reference)
         finder = self.summary.location_finder()
         return {
             page_id: [

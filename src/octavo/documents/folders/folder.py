@@ -127,18 +127,18 @@ class Folder:
     def data(self, path: Path) -> bytes | None:
         """Return the bytes of a file in the folder. If the file cannot be read, report a problem and return None."""
         try:
-            real = (self.root / path).resolve(strict=True)
-            if not real.is_relative_to(self.top):
+            real_path = (self.root / path).resolve(strict=True)
+            if not real_path.is_relative_to(self.top):
                 self.report(path, "points outside the folder, so it is left out.")
                 return None
-            status = real.stat()
+            status = real_path.stat()
             if not stat.S_ISREG(status.st_mode):
                 self.report(path, "is not a file.")
                 return None
             if status.st_size > FILE_LIMIT:
                 self.report(path, f"is larger than {FILE_LIMIT // 1_000_000} MB, so it is left out.")
                 return None
-            return real.read_bytes()
+            return real_path.read_bytes()
         except (OSError, RuntimeError, ValueError) as failure:
             reason = failure.strerror if isinstance(failure, OSError) else None
             self.report(path, f"could not be read: {(reason or 'the path is not valid').lower()}.")
@@ -147,8 +147,8 @@ class Folder:
     def has_file(self, path: Path) -> bool:
         """Return whether `path` is a file inside the folder."""
         try:
-            real = (self.root / path).resolve(strict=True)
-            return real.is_relative_to(self.top) and real.is_file()
+            real_path = (self.root / path).resolve(strict=True)
+            return real_path.is_relative_to(self.top) and real_path.is_file()
         except (OSError, RuntimeError, ValueError):
             return False
 

@@ -299,7 +299,7 @@ class FolderLayout:
     def of(
         cls,
         revision: Revision,
-        space: str,
+        space_id: str,
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
@@ -318,10 +318,10 @@ class FolderLayout:
                 skipped.append(Problem(path, f"Skipped a {kind}: {reason}."))
             else:
                 paths[item] = taken_paths[fold(path)] = path
-        return cls(revision, space, paths, tuple(skipped))
+        return cls(revision, space_id, paths, tuple(skipped))
 
     @classmethod
-    def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
+    def of_opened(cls, revision: Revision, space_id: str, folder: Folder) -> FolderLayout:
         """Choose paths for a revision of the space opened from `folder`. Existing files keep their paths."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
@@ -331,7 +331,7 @@ class FolderLayout:
             path = item.git.path if item.git is not None else None
             if path and folder.has_file(Path(path)):
                 ids_by_path.setdefault(path, item.id)
-        return cls.of(revision, space, {item_id: path for path, item_id in ids_by_path.items()})
+        return cls.of(revision, space_id, {item_id: path for path, item_id in ids_by_path.items()})
 
     @cached_property
     def pages(self) -> Mapping[str, Page]:
@@ -353,9 +353,9 @@ class FolderLayout:
         """IDs of pages, files and reusable content by path."""
         return {path: item_id for item_id, path in self.paths.items()}
 
-    def leads_to(self, url: str, page: Page, target: str) -> bool:
-        """Return whether `url` on a page leads to the page or file with the ID `target`."""
-        return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
+    def leads_to(self, url: str, page: Page, target_id: str) -> bool:
+        """Return whether `url` on a page leads to the page or file with the ID `target_id`."""
+        return _target_and_anchor(links.resolve(url, link_base(page), self._server_links))[0] == target_id
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
         """Return the text for a page's file. `markdown` is the page's text from the server, and `existing` the current
@@ -376,15 +376,15 @@ class FolderLayout:
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == page_path:
             return None
-        target, anchor = _target_id(links.resolve(url, link_base(page), self._server_links))
+        target, anchor = _target_and_anchor(links.resolve(url, link_base(page), self._server_links))
         if target not in self.paths:
             return None
-        if is_relative and _target_id(links.resolve(url, page_path, self._folder_links)) == (target, anchor):
+        if is_relative and _target_and_anchor(links.resolve(url, page_path, self._folder_links)) == (target, anchor):
             return None
         return self._relative_url(target, page_path, anchor)
 
-    def _relative_url(self, target: str, start: str, anchor: str = "") -> str:
-        path = posixpath.relpath(self.paths[target], posixpath.dirname(start) or ".")
+    def _relative_url(self, target_id: str, start_path: str, anchor: str = "") -> str:
+        path = posixpath.relpath(self.paths[target_id], posixpath.dirname(start_path) or ".")
         url = as_relative_url(quote(path, safe="/.-_~!$&'*+,;=:@"))
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
@@ -430,11 +430,11 @@ class FolderLayout:
         return normalize("\n".join(line for name, value in entries for line in write_entry(name, value)))
 
 
-def _target_id(target: links.Target) -> tuple[str, str]:
+def _target_and_anchor(target: links.Target) -> tuple[str, str]:
     match target:
-        case links.PageLink(page=page, anchor=anchor):
+        case links.PageLink(page_id=page, anchor=anchor):
             return page, anchor or ""
-        case links.FileLink(file=file):
+        case links.FileLink(file_id=file):
             return file, ""
         case _:
             return "", ""

@@ -145,20 +145,20 @@ def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Conte
     """Return entries for the pages in the folder `path`, sorted by name, except for its page `index`."""
     entries = []
     for directory_entry in _list_directory(folder, path):
-        name = path / directory_entry.name
+        entry_path = path / directory_entry.name
         if (
             directory_entry.name.startswith(".")
             or directory_entry.name in IGNORED_FOLDERS
-            or name in (index, folder.first_page)
+            or entry_path in (index, folder.first_page)
         ):
             continue
-        if not _is_readable(folder, directory_entry, name):
+        if not _is_readable(folder, directory_entry, entry_path):
             continue
         if directory_entry.is_dir(follow_symlinks=False):
-            if entry := _directory_entry(folder, name):
+            if entry := _directory_entry(folder, entry_path):
                 entries.append(entry)
-        elif is_page_path(name.name) and (fold(directory_entry.name) != "summary.md" or path.parts):
-            entries.append(ContentsEntry("document", path=name))
+        elif is_page_path(entry_path.name) and (fold(directory_entry.name) != "summary.md" or path.parts):
+            entries.append(ContentsEntry("document", path=entry_path))
     return entries
 
 
@@ -189,14 +189,14 @@ def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) 
     if not directory_entry.is_symlink():
         return True
     try:
-        real = Path(directory_entry.path).resolve(strict=True)
+        real_path = Path(directory_entry.path).resolve(strict=True)
     except (OSError, RuntimeError):
         folder.report(path, "is a link to a file that does not exist.")
         return False
-    if not real.is_relative_to(folder.top):
+    if not real_path.is_relative_to(folder.top):
         folder.report(path, "points outside the folder, so it is left out.")
         return False
-    return real.is_file()
+    return real_path.is_file()
 
 
 def _find_index(folder: Folder, path: Path) -> Path | None:
@@ -314,13 +314,14 @@ class _SummaryReader:
         return re.sub(r"\\(.)", r"\1", title)
 
 
-def _link_repeated_files(folder: Folder, root: list[ContentsEntry]) -> None:
+def _link_repeated_files(folder: Folder, top_entries: list[ContentsEntry]) -> None:
     """Turn entries into links if another entry has the same file. So each page has one entry."""
     entries_by_path: dict[Path, list[ContentsEntry]] = {}
-    for entry in walk_entries(root):
+    for entry in walk_entries(top_entries):
         if entry.kind == "document" and entry.path is not None:
             entries_by_path.setdefault(entry.path, []).append(entry)
-    _link_repeated(root, {path: _entry_to_keep(folder, path, entries) for path, entries in entries_by_path.items()})
+    entries_to_keep = {path: _entry_to_keep(folder, path, entries) for path, entries in entries_by_path.items()}
+    _link_repeated(top_entries, entries_to_keep)
 
 
 def _entry_to_keep(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
@@ -329,20 +330,20 @@ def _entry_to_keep(folder: Folder, path: Path, entries: list[ContentsEntry]) -> 
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]
     try:
-        matter, body = front_matter.parse_page(folder.text(path) or "")
+        metadata, body = front_matter.parse_page(folder.text(path) or "")
     except front_matter.FrontMatterError:
         return candidates[0]
-    title = matter.get("title") or page_trees.first_heading(body)
+    title = metadata.get("title") or page_trees.first_heading(body)
     return next((each for each in candidates if each.title == title), candidates[0])
 
 
-def _link_repeated(entries: list[ContentsEntry], owners: dict[Path, ContentsEntry]) -> None:
+def _link_repeated(entries: list[ContentsEntry], entries_to_keep: dict[Path, ContentsEntry]) -> None:
     siblings: list[ContentsEntry] = []
     for entry in entries:
-        _link_repeated(entry.children, owners)
+        _link_repeated(entry.children, entries_to_keep)
         siblings.append(entry)
         if entry.kind == "document" and entry.path is not None:
-            if owners[entry.path] is entry:
+            if entries_to_keep[entry.path] is entry:
                 entry.target = ""
                 continue
             siblings += entry.children

@@ -216,19 +216,19 @@ def added_ranges(before: str, after: str) -> AddedRanges:
     return AddedRanges({line: ranges for line, ranges in added_by_line.items() if ranges})
 
 
-def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return ranges of words, by line in `numbers`, that occur in `before` at least as often as in `after`."""
+def _kept_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
+    """Return ranges of words, by line in `line_numbers`, that occur in `before` at least as often as in `after`."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept_ranges: dict[int, list[tuple[int, int]]] = {
         number: [(-1, len(new_lines[number - 1]) + 1)]
-        for number in numbers
+        for number in line_numbers
         if (line := new_lines[number - 1].strip()) and new_counts[line] <= old_counts[line]
     }
     new_sequences, old_sequence_counts = _word_sequences(after.split()), Counter(_word_sequences(before.split()))
     new_sequence_counts = Counter(new_sequences)
     word_counts_above = [0, *accumulate(len(line.split()) for line in new_lines)]
-    for number in numbers:
+    for number in line_numbers:
         line, first = new_lines[number - 1], word_counts_above[number - 1]
         words = list(_NOT_SPACES.finditer(line))
         for index in range(max(0, first - _MIN_MOVED_WORDS + 1), min(first + len(words), len(new_sequences))):
@@ -244,14 +244,14 @@ def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(words[index:] for index in range(_MIN_MOVED_WORDS)), strict=False))
 
 
-def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of `ranges` that are not in `kept`. An empty range is a deletion."""
+def _without(ranges: Iterable[tuple[int, int]], kept_ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of `ranges` that are not in `kept_ranges`. An empty range is a deletion."""
     for start, end in ranges:
         if start == end:
-            if not any(first < start < last for first, last in kept):
+            if not any(first < start < last for first, last in kept_ranges):
                 yield start, end
             continue
-        for first, last in sorted(kept):
+        for first, last in sorted(kept_ranges):
             if first < end and last > start:
                 if first > start:
                     yield start, first

@@ -81,8 +81,8 @@ def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: 
 
 def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
     """Return the share of words that two blocks have in common, from 0 to 1."""
-    shared = sum((Counter(one.words) & Counter(other.words)).values())
-    return 2 * shared / max(1, len(one.words) + len(other.words))
+    shared_count = sum((Counter(one.words) & Counter(other.words)).values())
+    return 2 * shared_count / max(1, len(one.words) + len(other.words))
 
 
 def equal_word_ranges(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -127,15 +127,15 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     word_counts = [len(words) for words in new_blocks]
     old_words = [(word, i) for i, block in enumerate(old_blocks, difference.i1) for word in block.words]
     new_words = [(word, j) for j, words in enumerate(new_blocks, difference.j1) for word in words]
-    shared: Counter[tuple[int, int]] = Counter()
+    shared_counts: Counter[tuple[int, int]] = Counter()
     for a, b, size in equal_word_ranges([word for word, _ in old_words], [word for word, _ in new_words]):
         pair_counts = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in pair_counts.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), word_counts[j - difference.j1]) <= 3
             if count > 1 or are_short:  # In longer texts, one equal word is a coincidence.
-                shared[i, j] += count
+                shared_counts[i, j] += count
     related_ranges: list[Hunk] = []
-    for (i, j), count in sorted(shared.items()):
+    for (i, j), count in sorted(shared_counts.items()):
         if not _are_related(old[i], new[j], count, min(len(old[i].words), word_counts[j - difference.j1])):
             continue
         if related_ranges and (i < related_ranges[-1].i2 or j < related_ranges[-1].j2):
@@ -300,8 +300,8 @@ class _Counterparts:
         """Blocks of the base, each with the very different block that is now at its position. Both count as versions of
         one block only if neither was moved."""
         self._side = side
-        in_base, in_side = (Counter(each.key for each in tree.walk()) for tree in (base, side))
-        self._unique_keys = {key for key, count in in_base.items() if count == in_side[key] == 1}
+        base_counts, side_counts = (Counter(each.key for each in tree.walk()) for tree in (base, side))
+        self._unique_keys = {key for key, count in base_counts.items() if count == side_counts[key] == 1}
         """Keys of blocks that occur once in the base and once on this side."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
@@ -371,9 +371,9 @@ class _Counterparts:
         for old in deleted:
             new = added_by_key.get(old.key)
             is_known = bool(old.level) or sum(map(len, old.words)) >= _MIN_LETTERS
-            is_once = deleted_counts[old.key] == added_counts[old.key] == 1
+            occurs_once = deleted_counts[old.key] == added_counts[old.key] == 1
             is_free = old not in self.moved and new not in arrived_blocks
-            if new is not None and is_known and is_once and is_free and self._may_move(old, new):
+            if new is not None and is_known and occurs_once and is_free and self._may_move(old, new):
                 self.moved.update(zip(old.walk(), new.walk(), strict=True))
                 arrived_blocks.update(new.walk())
         unpaired_blocks = [each for each in deleted if each not in self.moved and self._may_be_moved_and_edited(each)]
@@ -381,11 +381,11 @@ class _Counterparts:
         if len(unpaired_blocks) * len(candidates) > _MOVE_PAIR_LIMIT:
             return
         for old in unpaired_blocks:
-            free = (
+            free_blocks = (
                 candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived_blocks
             )
-            possible = (each for each in free if self._may_move(old, each))
-            most_similar = max(possible, key=lambda each: word_similarity(old, each), default=None)
+            possible_blocks = (each for each in free_blocks if self._may_move(old, each))
+            most_similar = max(possible_blocks, key=lambda each: word_similarity(old, each), default=None)
             if (
                 most_similar is not None
                 and word_similarity(old, most_similar) >= _MIN_MOVED_LIKENESS
@@ -433,7 +433,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover_blocks, other) in enumerate((sides, sides[::-1])):
         # For each moved block of the base, the blocks of the other side at its old position.
-        at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
+        blocks_at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover_blocks.moved.items():
             if new in changes[side]:
                 continue  # Already replaced, because the other side moved the text at this position.
@@ -448,18 +448,18 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
             if blocks:
                 moved_by_side[side].add(old)
             if blocks and old not in other.moved:
-                at_old_position[old] = [*blocks]
+                blocks_at_old_position[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.position - 1] if addition.position else None
             # Blocks that the other side added to the moved text move too.
             if (
-                last in at_old_position
+                last in blocks_at_old_position
                 and _belongs_to_moved(addition, mover_blocks.moved)
                 and not other.has_moved_into(addition)
             ):
                 changes[side][mover_blocks.moved[last]] += addition.blocks
-                at_old_position[last] += addition.blocks
-        for old, replaced in at_old_position.items():
+                blocks_at_old_position[last] += addition.blocks
+        for old, replaced in blocks_at_old_position.items():
             if len(replaced) > 1 or replaced[0].key != old.key:
                 changes[1 - side].update({each: [] for each in replaced[1:]})
                 changes[1 - side][replaced[0]] = [replace(old, gap=replaced[-1].gap, replaced_blocks=tuple(replaced))]
@@ -482,11 +482,11 @@ def _equal_additions(
         for tree, side in zip(versions[1:], sides, strict=True)
     ]
     counts = [Counter(each.key for each in blocks) for blocks in additions]
-    by_key = {each.key: each for each in additions[1] if counts[0][each.key] == counts[1][each.key] == 1}
+    blocks_by_key = {each.key: each for each in additions[1] if counts[0][each.key] == counts[1][each.key] == 1}
     adjacent_pairs: list[tuple[SourceBlock, SourceBlock]] = []
     inner_blocks: set[SourceBlock] = set()
     for block in additions[0]:
-        equal_block = by_key.get(block.key)
+        equal_block = blocks_by_key.get(block.key)
         if (
             equal_block is None
             or block in inner_blocks

@@ -41,8 +41,8 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
     if kind == "heading" and (merged_heading := _merge_heading(texts)):
         return merged_heading
     by_words = merge_words(*texts) if kind in PROSE or kind == "heading" else None
-    between = "\n" if kind in ("line", "item") else "\n\n"
-    both_texts = texts.main + between + texts.request if by_words is None else by_words
+    separator = "\n" if kind in ("line", "item") else "\n\n"
+    both_texts = texts.main + separator + texts.request if by_words is None else by_words
     if kind == "field":
         both_texts = texts.main  # Front matter can have a field only once.
     is_merged_by_default = by_words is not None and kind in PROSE
@@ -90,8 +90,8 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
         texts = Versions(rows.base, with_cells(frame, main_cells), with_cells(frame, request_cells))
         if main_cells == request_cells:
             return texts.main
-    between = "" if is_html(rows.main) else "\n"
-    return Conflict("row", *texts, both=texts.main + between + texts.request, context=context)
+    separator = "" if is_html(rows.main) else "\n"
+    return Conflict("row", *texts, both=texts.main + separator + texts.request, context=context)
 
 
 def merge_table_head(heads: Versions[str]) -> str | Conflict:
@@ -245,9 +245,9 @@ def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> b
     """Return whether a column was replaced by another column, so that both name and values are new."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
-    before, values_after = _values(base, old), _values(table, new)
-    del before[_names(base)[old]], values_after[_names(table)[new]]
-    return bool(before and values_after) and not before & values_after
+    values_before, values_after = _values(base, old), _values(table, new)
+    del values_before[_names(base)[old]], values_after[_names(table)[new]]
+    return bool(values_before and values_after) and not values_before & values_after
 
 
 def _has_uneven_rows(table: SourceBlock) -> bool:
@@ -286,8 +286,8 @@ def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Colum
 
 
 def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list[Column]], version: int) -> bool:
-    before, values_after = (_values(tables[each], columns[each].index(column)) for each in (0, version))
-    return bool(values_after - before)
+    values_before, values_after = (_values(tables[each], columns[each].index(column)) for each in (0, version))
+    return bool(values_after - values_before)
 
 
 def _values(table: SourceBlock, index: int) -> Counter[str]:
@@ -328,13 +328,13 @@ def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[lis
     header_cells = _head_cells_of_new_columns(tables, columns)
 
     def with_merged_columns(line: str, version_number: int, missing_cells: Sequence[str]) -> str:
-        by_column = dict(zip(columns[version_number], split_cells(line), strict=True))
-        return with_cells(line, [by_column.get(each, cell) for each, cell in zip(result, missing_cells, strict=True)])
+        cell_of = dict(zip(columns[version_number], split_cells(line), strict=True))
+        return with_cells(line, [cell_of.get(each, cell) for each, cell in zip(result, missing_cells, strict=True)])
 
     def row(block: SourceBlock, version_number: int) -> SourceBlock:
         if block.replaced_blocks is not None:
-            replaced = tuple(row(each, version_number) for each in block.replaced_blocks)
-            return replace(row(replace(block, replaced_blocks=None), 0), replaced_blocks=replaced)
+            replaced_rows = tuple(row(each, version_number) for each in block.replaced_blocks)
+            return replace(row(replace(block, replaced_blocks=None), 0), replaced_blocks=replaced_rows)
         blank = "<td></td>" if is_html(block.head) else " "
         move = block.move
         if move is not None:

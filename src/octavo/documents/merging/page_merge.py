@@ -317,11 +317,11 @@ class _PageMerge:
             context = NO_CONTEXT
         head = leaf_merge.merge_head(block, context)
         children = self._merge_siblings(block.map(_children), context, must_join)
-        before = _merged_inner_space(block, lambda each: each.space_before_children)
-        after = _merged_inner_space(block, lambda each: each.space_after_children)
+        space_before = _merged_inner_space(block, lambda each: each.space_before_children)
+        space_after = _merged_inner_space(block, lambda each: each.space_after_children)
         tail = block.map(lambda each: each.tail).preferred
         renumbers_items = kind == "list" and all(map(_has_consecutive_numbers, block))
-        return MergedBlock(kind, head, before, children, after, tail, renumbers_items)
+        return MergedBlock(kind, head, space_before, children, space_after, tail, renumbers_items)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
         """Merge front matter field by field. Return one conflict if a version has a field twice."""
@@ -359,11 +359,11 @@ class _PageMerge:
             return Conflict("columns", *texts, both=f"{texts.main}\n\n{texts.request}")
         head = leaf_merge.merge_table_head(aligned_tables.map(lambda each: each.head))
         head_text = head if isinstance(head, str) else head.main or ""
-        between = "" if is_html(head_text) else "\n"
+        separator = "" if is_html(head_text) else "\n"
         tail = table.map(lambda each: each.tail).preferred
-        children = self._merge_siblings(aligned_tables.map(_children), (head_text + between, tail))
-        before = table.map(lambda each: each.space_before_children).preferred or between
-        return MergedBlock("table", head, before if children or tail else "", children, "", tail)
+        children = self._merge_siblings(aligned_tables.map(_children), (head_text + separator, tail))
+        space_before = table.map(lambda each: each.space_before_children).preferred or separator
+        return MergedBlock("table", head, space_before if children or tail else "", children, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
         """Return a block of one side. If blocks in it were moved, merge the edits of the other side into them."""
@@ -514,15 +514,15 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
-    existing = [each for each in (last.main, last.request, last.base) if each is not None]
-    return gap_after(next((each for each in existing if each.gap is not None), existing[0]))
+    existing_blocks = [each for each in (last.main, last.request, last.base) if each is not None]
+    return gap_after(next((each for each in existing_blocks if each.gap is not None), existing_blocks[0]))
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
     """Return the merged white space before or after the children of a block. `read` returns the white space of a
     version. A version without children counts only if no version has children."""
-    existing = block.map(lambda each: read(each) if each.children else None)
-    merged_space = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
+    spaces = block.map(lambda each: read(each) if each.children else None)
+    merged_space = next((each for each in (spaces.preferred, *spaces[1:], spaces.base) if each is not None), None)
     return block.map(read).preferred if merged_space is None else merged_space
 
 
@@ -532,10 +532,10 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
         return
-    in_main = _blocks_in_conflicts((each, each.main) for each in conflicts)
-    in_request = _blocks_in_conflicts((each, each.request) for each in conflicts)
-    for key in in_main.keys() & in_request.keys():
-        (conflict, block), (other_conflict, _) = in_main[key], in_request[key]
+    blocks_in_main = _blocks_in_conflicts((each, each.main) for each in conflicts)
+    blocks_in_request = _blocks_in_conflicts((each, each.request) for each in conflicts)
+    for key in blocks_in_main.keys() & blocks_in_request.keys():
+        (conflict, block), (other_conflict, _) = blocks_in_main[key], blocks_in_request[key]
         if conflict is not other_conflict:
             conflict.moved_blocks |= {block}
             other_conflict.moved_blocks |= {block}

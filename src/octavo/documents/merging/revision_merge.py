@@ -240,12 +240,12 @@ def merge_revisions(
 
 
 def _is_edited(before: Json, after: Json) -> bool:
-    ignored = _OTHER_FIELDS - {"text"}
-    return _without_fields(before, ignored) != _without_fields(after, ignored)
+    ignored_fields = _OTHER_FIELDS - {"text"}
+    return _without_fields(before, ignored_fields) != _without_fields(after, ignored_fields)
 
 
-def _without_fields(node: Json, ignored: Iterable[str]) -> Json:
-    return {name: value for name, value in node.items() if name not in ignored}
+def _without_fields(node: Json, ignored_fields: Iterable[str]) -> Json:
+    return {name: value for name, value in node.items() if name not in ignored_fields}
 
 
 class _RevisionMerger:
@@ -274,25 +274,25 @@ class _RevisionMerger:
             return _without_fields(main or proposed or {}, {"pages"})
         if base is None:
             base = {}
-        ignored = _OTHER_FIELDS
-        values, conflicting = self.fields(
-            "field", node_id, *(_without_fields(each, ignored) for each in (base, main, proposed))
+        ignored_fields = _OTHER_FIELDS
+        values, conflicting_fields = self.fields(
+            "field", node_id, *(_without_fields(each, ignored_fields) for each in (base, main, proposed))
         )
         kept_from_main: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
         merged_fields = {**kept_from_main, **values}
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if timestamps:
             merged_fields["updatedAt"] = max(timestamps)
-        if key := self._text(node_id, base, main, proposed, conflicting):
+        if key := self._text(node_id, base, main, proposed, conflicting_fields):
             merged_fields["text"] = key
         return merged_fields
 
-    def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
+    def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting_fields: Json) -> str | None:
         """Store the merged text of a page, and return its key. None if the text is empty. The text begins with the
-        fields in `conflicting`, between conflict markers."""
+        fields in `conflicting_fields`, between conflict markers."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
-        if not conflicting or main.get("type") != "document":
-            conflicting = {}
+        if not conflicting_fields or main.get("type") != "document":
+            conflicting_fields = {}
             if main_key == proposed_key or proposed_key == base_key:
                 return main_key
             if main_key == base_key:
@@ -306,15 +306,16 @@ class _RevisionMerger:
         by_words = (each for _, each in merged_page.named_conflicts if each.is_merged_by_default)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
-            conflicting.pop("title", None)  # The headings in the text already show both titles.
-        merged_text = self._with_fields(merged_page.text(request=self._request_label), conflicting)
+            conflicting_fields.pop("title", None)  # The headings in the text already show both titles.
+        merged_text = self._with_fields(merged_page.text(request=self._request_label), conflicting_fields)
         return self._store_text(merged_text) if merged_text else None
 
-    def _with_fields(self, markdown: str, conflicting: Json) -> str:
-        if not conflicting:
+    def _with_fields(self, markdown: str, conflicting_fields: Json) -> str:
+        if not conflicting_fields:
             return markdown
         main_fields, proposed_fields = (
-            "\n\n".join(f"{name}: {_value_text(pair[side])}" for name, pair in conflicting.items()) for side in (0, 1)
+            "\n\n".join(f"{name}: {_value_text(pair[side])}" for name, pair in conflicting_fields.items())
+            for side in (0, 1)
         )
         block = with_markers(main_fields, proposed_fields, MAIN_LABEL, self._request_label) + "\n"
         return f"{block}\n{markdown}" if markdown else block
@@ -322,16 +323,16 @@ class _RevisionMerger:
     def fields(self, kind: str, owner_id: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
         """Return the merged fields of the page or file `owner_id`, or of the variables if it is empty. Also return the
         pairs of values in conflict, by name, and record these conflicts."""
-        merged_fields, conflicting = {}, {}
+        merged_fields, conflicting_fields = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
             value = proposed_value if main_value == base_value else main_value
             if main_value not in (proposed_value, base_value) and proposed_value != base_value:
                 self.conflicts.append(RevisionConflict(kind, owner_id or name))
-                conflicting[name] = (main_value, proposed_value)
+                conflicting_fields[name] = (main_value, proposed_value)
             if value is not _ABSENT:
                 merged_fields[name] = value
-        return merged_fields, conflicting
+        return merged_fields, conflicting_fields
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
         """Merge files or reusable content. Items that only the change request has come last."""

@@ -220,9 +220,9 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
 
     def rewrite(address: str) -> str | None:
         match links.resolve(address, page_path, link_targets):
-            case links.PageLink(page=name, anchor=anchor):
+            case links.PageLink(page_id=name, anchor=anchor):
                 return f"/pages/{name}#{anchor}" if anchor else f"/pages/{name}"
-            case links.FileLink(file=name):
+            case links.FileLink(file_id=name):
                 return f"/files/{name}"
             case _:
                 return None

@@ -160,22 +160,22 @@ class RevisionLinks:
         path = href.removeprefix(self._context.origin) if is_in_app else href
         status = "in-app" if is_in_app else "ok"
         match page_links.resolve(path, page_trees.link_base(page), self._link_targets):
-            case page_links.PageLink(page=target_id, anchor=anchor):
+            case page_links.PageLink(page_id=target_id, anchor=anchor):
                 target = self._page_target(self._space["id"], target_id, anchor or "", status)
             case page_links.AnchorLink(anchor=anchor):
                 target = self._page_target(self._space["id"], page["id"], anchor, status)
-            case page_links.FileLink(file=target_id):
+            case page_links.FileLink(file_id=target_id):
                 target = LinkTarget(status, "file", target_id, self._space["id"])
-            case page_links.SpaceLink(space=target_id, page=page_ref, anchor=anchor):
+            case page_links.SpaceLink(space_id=target_id, page=page_ref, anchor=anchor):
                 target = self._other_space_target(target_id, page_ref, anchor or "", status)
                 if target is None and self._is_folder:  # The platform does not know spaces on GitBook.
                     target = LinkTarget(status, "url", href)
-            case page_links.ChangeRequestLink(space=target_id, number=number):
+            case page_links.ChangeRequestLink(space_id=target_id, number=number):
                 change_request = self._context.store.find_by(f"/spaces/{target_id}/change-requests", "number", number)
                 target = self._other_space_target(target_id, None, "", status) if change_request else None
-            case page_links.CollectionLink(collection=target_id):
+            case page_links.CollectionLink(collection_id=target_id):
                 target = self._collection_target(target_id, status)
-            case page_links.UserLink(user=target_id):
+            case page_links.UserLink(user_id=target_id):
                 target = LinkTarget(status, "user", target_id) if self._find_document("users", target_id) else None
             case page_links.BrokenLink(is_outside_tree=is_outside):
                 # The platform cannot check files outside the folder.

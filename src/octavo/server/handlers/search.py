@@ -130,7 +130,7 @@ def _partial_match_snippet(context: RequestContext, section_id: int, query_text:
 
 def _linked_page_title(tree: dict[str, Json], link_targets: links.SpaceIndex, page: Json, address: str) -> str | None:
     target = links.resolve(address, page_trees.link_base(page), link_targets)
-    return str(tree[target.page]["title"]) if isinstance(target, links.PageLink) else None
+    return str(tree[target.page_id]["title"]) if isinstance(target, links.PageLink) else None
 
 
 @handle.register

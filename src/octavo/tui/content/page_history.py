@@ -404,7 +404,7 @@ class PageHistoryScreen(ListView[PageVersion]):
             self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
         match targets.resolve(message.href):
-            case links.PageLink(page=page_id, anchor=anchor):
+            case links.PageLink(page_id=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.AnchorLink(anchor=anchor):
                 if not self.view.navigation.go_to_anchor(anchor) and self._compared_with:

@@ -246,9 +246,9 @@ class SearchScreen(Dialog[None]):
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space_id)).target(url, hit.id):
-                case links.PageLink(page=page):
+                case links.PageLink(page_id=page):
                     titles[url] = (await self._page_titles(hit.space_id)).title(page)
-                case links.SpaceLink(space=space, page=page) if page:
+                case links.SpaceLink(space_id=space, page=page) if page:
                     titles[url] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
         snippet, marks = with_formulas(snippet, format_inline, marks)

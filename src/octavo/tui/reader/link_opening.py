@@ -154,7 +154,7 @@ async def find_title(
         match target:
             case links.SpaceLink():
                 return await _title_of_space_link(live, target)
-            case links.ChangeRequestLink(space=space, number=number):
+            case links.ChangeRequestLink(space_id=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
                 request = await live.cached_or_fetch(_get_change_request(at=at))
                 title = f"#{number} {request.subject or 'Untitled'}"
@@ -166,10 +166,10 @@ async def find_title(
                 if file is None:
                     return LinkTitle(problem=_NO_FILE)
                 return LinkTitle(file.name or name, location=file_summary(file))
-            case links.CollectionLink(collection=collection_id):
+            case links.CollectionLink(collection_id=collection_id):
                 collection = await live.cached_or_fetch(_get_collection(at=CollectionRef(collection_id=collection_id)))
                 return LinkTitle(collection.title or "Untitled", location="collection")
-            case links.SiteLink(site=site_id, organization=organization_id):
+            case links.SiteLink(site_id=site_id, organization_id=organization_id):
                 organization_id = organization_id or (organization.id if organization is not None else None)
                 if organization_id is None:
                     return None
@@ -177,7 +177,7 @@ async def find_title(
                     _get_site(at=SiteRef(organization_id=organization_id, site_id=site_id))
                 )
                 return LinkTitle(site.title or "Untitled", location="site")
-            case links.UserLink(user=user_id):
+            case links.UserLink(user_id=user_id):
                 user = await live.cached_or_fetch(_get_user(user_id=user_id))
                 return LinkTitle(f"@{user.display_name or user_id}", location="member")
     except (NotFound, Forbidden):
@@ -202,7 +202,7 @@ _KIND_NAMES: dict[type[object], str] = {
 
 
 async def _title_of_space_link(live: Live, target: links.SpaceLink) -> LinkTitle:
-    at = SpaceRef(space_id=target.space)
+    at = SpaceRef(space_id=target.space_id)
     space = await live.cached_or_fetch(spaces.Get(at=at))
     space_title = space.title or "Untitled"
     if target.page is None:
@@ -253,7 +253,7 @@ def _follow_target(open_page: OpenPage, message: LinkFollowed) -> None:
         open_link(open_page.shell, link_url(open_page, message.href), "link", text=message.text)
         return
     match target:
-        case links.PageLink(page=page_id, anchor=anchor):
+        case links.PageLink(page_id=page_id, anchor=anchor):
             open_page.view.post_message(PageRequested(page_id, with_hash(anchor)))
         case links.AnchorLink(anchor=anchor):
             if not open_page.view.navigation.go_to_anchor(anchor):
@@ -289,9 +289,9 @@ def open_target(
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
     match target:
-        case links.SpaceLink(space=other, page=wanted, anchor=anchor):
+        case links.SpaceLink(space_id=other, page=wanted, anchor=anchor):
             app.go(ToPage(other, wanted, with_hash(anchor)))
-        case links.ChangeRequestLink(space=other, number=number):
+        case links.ChangeRequestLink(space_id=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.UrlLink(url=url):
             confirm_link(app, url, text=text)
@@ -305,7 +305,7 @@ def open_target(
                 path,
                 f"Copied the path {path}. If you edit this reusable content, every page that uses it will change.",
             )
-        case links.CollectionLink(collection=name):
+        case links.CollectionLink(collection_id=name):
             app.go(ToCollection(name))
         case links.SiteLink():
             app.background(_open_site(app, target))
@@ -321,7 +321,7 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
     match target:
         case _ if app.session.kind != "folder":
             return False
-        case links.SpaceLink(space=space) | links.ChangeRequestLink(space=space):
+        case links.SpaceLink(space_id=space) | links.ChangeRequestLink(space_id=space):
             return app.workspace.space(space) is None
         case links.BrokenLink(is_outside_tree=is_outside):
             return is_outside
@@ -397,12 +397,12 @@ def link_url(open_page: OpenPage, href: str) -> str:
             return href if "://" in href else ""
         case _ if open_page.shell.session.is_embedded:
             return ""
-        case links.PageLink(page=name, anchor=anchor):
+        case links.PageLink(page_id=name, anchor=anchor):
             linked_page = open_page.pages.find(name) if open_page.pages is not None else None
             return _with_anchor(page_url(linked_page), anchor)
         case links.AnchorLink(anchor=anchor):
             return _with_anchor(page_url(page), anchor)
-        case links.SpaceLink(space=name, page=wanted, anchor=anchor) if (space := workspace.space(name)) is not None:
+        case links.SpaceLink(space_id=name, page=wanted, anchor=anchor) if (space := workspace.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
         case links.BrokenLink() | links.BlockedLink():
@@ -475,11 +475,11 @@ def _find_include(
 
 
 async def _open_site(app: Shell, target: links.SiteLink) -> None:
-    organization = target.organization or (
+    organization = target.organization_id or (
         app.workspace.organization.id if app.workspace.organization is not None else ""
     )
     try:
-        site = await app.session.live.fetch(_get_site(at=SiteRef(organization_id=organization, site_id=target.site)))
+        site = await app.session.live.fetch(_get_site(at=SiteRef(organization_id=organization, site_id=target.site_id)))
     except (ApiError, ValueError) as error:
         app.say(f"Could not open the site: {error}", tone="failed")
         return

@@ -473,11 +473,11 @@ class LinkTargets:
                 return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
-            case links.PageLink(page=target_id, anchor=anchor):
+            case links.PageLink(page_id=target_id, anchor=anchor):
                 page = self.context.pages[target_id]
                 location = (page.path or "") + (f"#{anchor}" if anchor else "")
                 return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), location)
-            case links.SpaceLink(space=target_id, page=None) if (
+            case links.SpaceLink(space_id=target_id, page=None) if (
                 space_title := self._title_of_space(target_id)
             ) is not None:
                 return space_title

@@ -137,7 +137,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
         match target:
             case link_model.AnchorLink(anchor=anchor):
                 linked_page = page_id
-            case link_model.PageLink(page=linked_page, anchor=anchor):
+            case link_model.PageLink(page_id=linked_page, anchor=anchor):
                 pass
             case _:
                 return isinstance(target, link_model.BrokenLink)

@@ -246,7 +246,7 @@ class PageDiff:
             self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):
-            case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
+            case links.PageLink(page_id=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.select_page(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, link_opening.with_hash(anchor)))
                 elif anchor:
