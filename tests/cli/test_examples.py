@@ -15,7 +15,7 @@ __all__ = ["library"]
 
 COMMANDS_IN_ORDER = (
     *("inbox", "changes", "search", "show", "check", "comment", "reply", "resolve", "react", "review", "diff"),
-    *("spaces", "merge", "outbox", "pull", "status", "restore", "propose", "config", "log"),
+    *("spaces", "threads", "merge", "outbox", "pull", "status", "restore", "propose", "config", "log"),
 )
 NOT_RUN = {
     "auth": "needs an account",

@@ -60,6 +60,38 @@ def test_spaces_are_listed_with_the_names_that_commands_take(demo: CommandLine) 
     assert first.err == "octavo: Showing 1 of 4. Use --limit 4 or --all.\n"
 
 
+def test_threads_of_all_spaces_are_listed_newest_first(demo: CommandLine) -> None:
+    rows = demo.run("threads", "--demo", "--all", "--json", "ref,space,status,author,at,change").json
+    times = [each["at"] for each in rows]
+    assert times == sorted(times, reverse=True)
+    assert {each["status"] for each in rows} == {"open"}
+    assert {each["space"]["title"] for each in rows} == {"Harbour API", "Limpet manual", "Station register", "Handbook"}
+    assert any(each["change"] is not None for each in rows)
+    spaces = demo.run("spaces", "--demo", "--json", "ref,threadsOpen").json
+    for each in spaces:
+        in_space = [row for row in rows if row["ref"].startswith(f"{each['ref']}@")]
+        assert len(in_space) == each["threadsOpen"]
+
+
+def test_threads_are_filtered_by_place_status_and_author(demo: CommandLine) -> None:
+    def refs(*arguments: str) -> set[str]:
+        return {each["ref"] for each in demo.run("threads", "--demo", "--all", *arguments, "--json", "ref").json}
+
+    both = refs("--status", "all")
+    assert refs() | refs("--status", "resolved") == both
+    assert not refs() & refs("--status", "resolved")
+    handbook = refs("-s", "handbook")
+    assert handbook == {ref for ref in refs() if ref.partition("@")[0].partition("/")[0] == "handbook"}
+    own = refs("--status", "all", "--author", "@me")
+    assert own
+    assert own < both
+    assert all(demo.run("show", "--demo", ref, "--json", "author").json["author"] == "Mara Lindqvist" for ref in own)
+    page = refs("harbour-api:concepts/water-levels")
+    assert page
+    assert page < refs("-s", "harbour-api")
+    assert demo.run("threads", "--demo", "harbour-api:no/such").code == 3
+
+
 def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     config = demo.folder / "config" / "config.toml"
     config.parent.mkdir(exist_ok=True)

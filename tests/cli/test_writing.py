@@ -519,3 +519,14 @@ def test_server_can_be_read_only_by_the_environment(demo: CommandLine, variable:
     with sign_in_as(CommandLine(demo.folder, {"OCTAVO_READ_ONLY": variable})) as home:
         ran = home.run("comment", "handbook/2", "-m", "x")
     assert ran.code == 0 if variable == "0" else "This server is read-only." in ran.err, ran.err
+
+
+def test_resolved_thread_is_found_where_no_thread_is_open(library: Path, tmp_path: Path) -> None:
+    demo = CommandLine(tmp_path).with_demo(library)
+    rows = demo.run("threads", "--demo", "-s", "stations", "--all", "--json", "id,change").json
+    ids = [each["id"] for each in rows if each["change"] is None]
+    assert demo.run("resolve", *ids, "--demo").code == 0
+    assert demo.run("spaces", "--demo", "-q", '.[] | select(.ref == "stations").threadsOpen').out == "0\n"
+    assert demo.run("show", ids[0], "--demo", "--json", "id,status").json == {"id": ids[0], "status": "resolved"}
+    found = demo.run("search", "--in", "comments", "-s", "stations", "--demo", "auditors", "--json", "ref").json
+    assert [each["ref"] for each in found] == ["stations@t89"]

@@ -26,7 +26,7 @@ _parse = lazy("octavo.documents.source_reader:parse")
 _document_as_text = lazy("octavo.tui.render.printing:document_as_text")
 
 GROUPS = {
-    "Read": ("inbox", "spaces", "changes", "show", "diff", "search", "open"),
+    "Read": ("inbox", "spaces", "changes", "threads", "show", "diff", "search", "open"),
     "Review": ("review", "comment", "reply", "resolve", "react", "merge", "outbox"),
     "Files": ("pull", "status", "propose", "restore", "export", "check"),
     "Programs": ("api", "operations", "mcp"),

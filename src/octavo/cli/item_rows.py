@@ -264,12 +264,12 @@ async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) ->
 
 
 async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
-    """Find a thread in the result of `_find_discussions`. Raises ApiError, or Failure if there is none."""
-    live, discussions = resolver.live, await _find_discussions(resolver) if is_id(thread_id) else {}
+    """Find a thread in the result of `find_discussions`. Raises ApiError, or Failure if there is none."""
+    live, discussions = resolver.live, await find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_op(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
-            return await thread_at(resolver, await _target_of(resolver, at, discussions[at]), thread_id)
+            return await thread_at(resolver, await target_of(resolver, at, discussions[at]), thread_id)
     semaphore = asyncio.Semaphore(MAX_REQUESTS)
     failures: list[ApiError] = []
 
@@ -288,7 +288,7 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
     try:
         for finished in asyncio.as_completed(searches):
             if (found := await finished) is not None:
-                return FoundThread(await _target_of(resolver, found[0], discussions[found[0]]), found[1])
+                return FoundThread(await target_of(resolver, found[0], discussions[found[0]]), found[1])
     finally:
         for each in searches:
             each.cancel()
@@ -299,20 +299,24 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
     )
 
 
-async def _find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces and change requests to search for a thread. The value of a space is None."""
+async def find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
+    """Return the spaces and open change requests that can have threads, those with open threads first. The value is
+    None for a space. With `--space`, only the space and its change requests. Raises ApiError or Failure."""
     chosen_space = await resolver.chosen_space()
-    spaces = [chosen_space] if chosen_space is not None else [each for each in await resolver.spaces() if each.comments]
-    request_by_discussion: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
+    spaces = [chosen_space] if chosen_space is not None else await resolver.spaces()
+    found: list[tuple[Discussion, ChangeRequest | None, int]] = [(each.ref, None, each.comments) for each in spaces]
     for organization in await resolver.organizations():
         for status in UNDECIDED:
             for each in await all_items(resolver.live, change_requests_op(organization.id, status), is_fresh=False):
                 if each.space is not None and (chosen_space is None or each.space == chosen_space.id):
-                    request_by_discussion[ChangeRequestRef(space_id=each.space, change_request_id=each.id)] = each
-    return request_by_discussion
+                    at = ChangeRequestRef(space_id=each.space, change_request_id=each.id)
+                    found.append((at, each, each.comments))
+    found.sort(key=lambda item: not item[2])
+    return {at: change_request for at, change_request, _ in found}
 
 
-async def _target_of(resolver: RefResolver, at: Discussion, change_request: ChangeRequest | None) -> RefTarget:
+async def target_of(resolver: RefResolver, at: Discussion, change_request: ChangeRequest | None) -> RefTarget:
+    """Return the target for a space or change request that `find_discussions` returned. Raises ApiError or Failure."""
     space = await resolver.space(at.space_id)
     number = change_request.number if change_request is not None else None
     return RefTarget(space, Ref(await resolver.name_of(space.id), number), change_request)
@@ -355,10 +359,11 @@ async def load_replies(resolver: RefResolver, thread: FoundThread) -> tuple[Repl
     return tuple(await all_items(resolver.live, replies_op(thread.at, thread.comment.id)))
 
 
-async def load_threads(resolver: RefResolver, target: RefTarget) -> list[FoundThread]:
-    """Load the threads of the space, change request or page that a REF names, oldest first. Raises ApiError."""
-    page_filter = {"target_page": target.page.id} if target.page is not None else {}
-    op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page_filter)
+async def load_threads(resolver: RefResolver, target: RefTarget, **filters: Any) -> list[FoundThread]:
+    """Load the threads of the space, change request or page that a REF names, oldest first. `filters` are further
+    fields of `comments.List`, such as `status`. Raises ApiError."""
+    page = {"target_page": target.page.id} if target.page is not None else {}
+    op = comments.List(at=target.at, format="markdown", limit=1000, **page, **filters)
     all_comments = await all_items(resolver.live, op)
     threads = [FoundThread(target, each) for each in all_comments if not each.is_review]
     return sorted(threads, key=lambda each: (each.comment.posted_at is not None, each.comment.posted_at))

@@ -48,6 +48,7 @@ COMMANDS = {
     "show": "print a page, change request, space, thread or user",
     "spaces": "list the spaces of all organizations",
     "status": "list the files of a pulled folder that you changed",
+    "threads": "list comment threads",
 }
 """The commands in alphabetical order, each with its one-line summary."""
 MODULES = {

@@ -21,6 +21,7 @@ from octavo.api.safety import safe_line
 from octavo.api.search import MAX_QUERY_LENGTH
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
+from octavo.cli.item_rows import find_discussions
 from octavo.cli.output import Output, OutputColumn, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, RefResolver, short_name
 from octavo.cli.standard_streams import USAGE, Failure, tell
@@ -93,7 +94,7 @@ class Search:
         page_limit = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
         if options.offline or options.where == "comments":
             if not options.offline:
-                await self._index_threads(only)
+                await self._index_threads()
             self._session.search_index.flush()
             ids = [each.id for each in self._spaces] if only is not None else None
             hits = await self._session.search_index.search(
@@ -154,21 +155,14 @@ class Search:
 
     # Comments
 
-    async def _index_threads(self, only: Space | None) -> None:
-        places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
-        for organization in await self._resolver.organizations():
-            for status in UNDECIDED:
-                for each in await all_items(self._live, change_requests_op(organization.id, status), is_fresh=False):
-                    if each.space is not None and each.comments and (only is None or each.space == only.id):
-                        places.append(ChangeRequestRef(space_id=each.space, change_request_id=each.id))
-
+    async def _index_threads(self) -> None:
         async def load(at: Discussion) -> None:
             try:
                 await all_items(self._live, ListThreads(at=at, format="markdown", limit=PAGE_LIMIT))
             except NotFound:
                 return  # the space or change request was deleted meanwhile
 
-        await gather_bounded(load, places)
+        await gather_bounded(load, await find_discussions(self._resolver))
 
     async def _hit_row(self, hit: Hit) -> Row:
         spaces_by_id = {each.id: each for each in await self._resolver.spaces()}
