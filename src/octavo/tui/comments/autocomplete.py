@@ -287,8 +287,8 @@ class MentionText:
         return link
 
     def _set_links(self, links: dict[str, str]) -> None:
-        names = "|".join(map(re.escape, sorted(links, key=len, reverse=True)))
-        self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
+        names_pattern = "|".join(map(re.escape, sorted(links, key=len, reverse=True)))
+        self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names_pattern or '(?!)'})(?!\w)")
 
     def _contains(self, name: str, text: str) -> bool:
         code = _CodeFinder(text)

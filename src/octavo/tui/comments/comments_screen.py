@@ -204,12 +204,12 @@ class CommentsScreen(ListView[Thread]):
         tabs, my_id = self.tabs, self.shell.workspace.my_id
         threads = sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1])
         pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
-        posted = [thread for thread in threads if thread.comment.id not in pending_ids]
+        posted_threads = [thread for thread in threads if thread.comment.id not in pending_ids]
         tabs.tabs = tuple(
             ListTab(
                 tab.key,
                 tab.name,
-                sum(thread_filters.is_in_section(thread, tab.key, my_id) for thread in posted),
+                sum(thread_filters.is_in_section(thread, tab.key, my_id) for thread in posted_threads),
             )
             for tab in tabs.tabs
         )

@@ -226,8 +226,8 @@ class Composer(Dialog[str | None]):
             return why
         if not self.text.strip():
             return "Write some text first."
-        unchanged = {each.text for each in find_suggestions(self.suggestion)}
-        if any(each.text in unchanged for each in find_suggestions(self.text)):
+        unchanged_texts = {each.text for each in find_suggestions(self.suggestion)}
+        if any(each.text in unchanged_texts for each in find_suggestions(self.text)):
             return "Your suggestion does not change the block. Edit the suggestion, or delete it."
         return None
 

@@ -72,8 +72,8 @@ def start_thread(
 
     def make_operation(text: str) -> DurableWrite:
         text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quotes_excerpt else text
-        target = {name: value for name, value in (("page", page_id), ("node", node)) if value is not None}
-        return comments.Create(at=at, body=Markdown(markdown=text), **target)
+        target_fields = {name: value for name, value in (("page", page_id), ("node", node)) if value is not None}
+        return comments.Create(at=at, body=Markdown(markdown=text), **target_fields)
 
     draft_key = f"comment {_location_key(at)} {page_id or ''} {node or ''}"
     title_text = f"Comment on {title}"
@@ -188,12 +188,12 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
 def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji_code: str) -> None:
     """Add the reaction `emoji_code` to a message, or remove it if you already reacted with it."""
     is_mine = emoji_code in my_reactions(app, message)
-    change = {"removed_reactions" if is_mine else "added_reactions": (emoji_code,)}
+    changed_reactions = {"removed_reactions" if is_mine else "added_reactions": (emoji_code,)}
     op: DurableWrite
     if isinstance(message, Reply):
-        op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=message.id, **change)
+        op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=message.id, **changed_reactions)
     else:
-        op = comments.Update(at=at, comment_id=comment.id, **change)
+        op = comments.Update(at=at, comment_id=comment.id, **changed_reactions)
     action = "remove the reaction" if is_mine else "react"
     notice = f"Removing {to_emoji(emoji_code)}…" if is_mine else f"Reacting with {to_emoji(emoji_code)}…"
     app.writes.queue(NewWrite(op, action, context=thread_label(comment)), message=notice)

@@ -171,10 +171,10 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
     def on_chosen(code: str) -> None:
         is_removal = all(code in each for each in my_reactions_by_thread)
-        change = {"removed_reactions" if is_removal else "added_reactions": (code,)}
+        changed_reactions = {"removed_reactions" if is_removal else "added_reactions": (code,)}
         writes = [
             NewWrite(
-                comments.Update(at=each.at, comment_id=each.comment.id, **change),
+                comments.Update(at=each.at, comment_id=each.comment.id, **changed_reactions),
                 "remove the reaction" if is_removal else "react",
                 context=thread_actions.thread_label(each.comment),
             )

@@ -178,8 +178,8 @@ class ThreadDialog(Dialog[None]):
 
     def show_neighbor(self, step: int) -> None:
         """Show the next thread, or the previous one if `step` is -1. The last thread is followed by the first."""
-        order = list(self._threads)
-        self._current_id = order[(order.index(self._current_id) + step) % len(order)]
+        thread_ids = list(self._threads)
+        self._current_id = thread_ids[(thread_ids.index(self._current_id) + step) % len(thread_ids)]
         self._place_beside_block()
         self._draw()
 

@@ -306,8 +306,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             body_lines = lay_out(parse(text).blocks, text_width, styles, source=text)
         lines += [Line([StyledText(" " * (indent + 2)), *line.pieces]) for line in body_lines]
         if message.reactions:
-            reactions = "  ".join(f"{to_emoji(reaction.emoji)} {reaction.count}" for reaction in message.reactions)
-            lines.append(Line([StyledText(" " * (indent + 2)), StyledText(reactions, styles.muted)]))
+            reactions_text = "  ".join(f"{to_emoji(reaction.emoji)} {reaction.count}" for reaction in message.reactions)
+            lines.append(Line([StyledText(" " * (indent + 2)), StyledText(reactions_text, styles.muted)]))
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:

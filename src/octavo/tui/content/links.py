@@ -270,8 +270,8 @@ class LinksScreen(ListView[LinkLocation]):
             lines += [Content(item.url), Content("")]
         lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(path))]
         if item.section != "backlinks" and len(same_target) > 1:
-            pages = len({self._page_of(other) for other in same_target})
-            lines.append(Content.styled(f"used {len(same_target)} times on {plural(pages, 'page')}", "$octavo-muted"))
+            count = len({self._page_of(other) for other in same_target})
+            lines.append(Content.styled(f"used {len(same_target)} times on {plural(count, 'page')}", "$octavo-muted"))
         lines += [
             Content(""),
             Content.assemble(
@@ -472,12 +472,12 @@ class FilesScreen(ListView[File]):
     def _show_status(self) -> None:
         files = self._files.value.items if self._files.value else ()
         total = format_size(sum(file.size for file in files)) if files else ""
-        details = " · ".join(
+        details_text = " · ".join(
             each
             for each in (self.LIST_ORDERS[self.list_order].lower(), total, self.rows.counts.summary if files else "")
             if each
         )
-        self.show_location(f"{self.space.title} › Files", details)
+        self.show_location(f"{self.space.title} › Files", details_text)
 
     def _draw(self, file: File) -> Row:
         use_count = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")

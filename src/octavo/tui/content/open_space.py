@@ -228,8 +228,8 @@ class OpenSpace(SpacePanes):
             tree = self.nav.spaces_tree if in_spaces else self.nav.pages_tree
             current_id, path_titles = str(row.key), [str(each.label) for each in tree.outline.path(row.key)]
         else:
-            trail = self.pages.path_to(current_id) if self.pages is not None else ()
-            path_titles = [page.title or "Untitled" for page in trail]
+            trail_pages = self.pages.path_to(current_id) if self.pages is not None else ()
+            path_titles = [page.title or "Untitled" for page in trail_pages]
         if self.space is not None and not (in_spaces and path_titles):
             path_titles.insert(0, self.space.title or "Untitled")
         draft_note = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""

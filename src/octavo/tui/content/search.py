@@ -329,10 +329,10 @@ class SearchScreen(Dialog[None]):
         if self._only_space is not None:
             requests = [request for request in requests if request.space == self._only_space.space_id]
             spaces = ()
-        thread_hits = thread_results(hits, workspace.space_title)
+        found_threads = thread_results(hits, workspace.space_title)
         request_results = change_request_results(text, requests, hits)
         limited = (
-            ("thread", thread_hits, MAX_THREADS),
+            ("thread", found_threads, MAX_THREADS),
             ("change request", request_results, MAX_CHANGE_REQUESTS),
             ("space", space_results(text, spaces), MAX_SPACES),
         )

@@ -51,9 +51,9 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
     """Ask for a collection and a position, then move the selected space or collection there."""
     if (item := target.selected) is None:
         return
-    id_title_and_reason = [("", "Top level, not in a collection", target.why_not_add_to(None))]
+    parent_choices = [("", "Top level, not in a collection", target.why_not_add_to(None))]
     for each, depth in space_target.possible_parents(item, target.collections):
-        id_title_and_reason.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
+        parent_choices.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
     current_id = item.parent or ""
     choices = [
         Choice(
@@ -62,7 +62,7 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
             right="current" if parent_id == current_id else "",
             disabled_reason=(reason or "") if parent_id != current_id else "",
         )
-        for parent_id, title, reason in id_title_and_reason
+        for parent_id, title, reason in parent_choices
     ]
 
     parent_picker = Picker(f"Move {title_of(item)} to…", choices, initial=current_id)
@@ -261,9 +261,9 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only_reason
-    remembered = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
+    remembered_spaces = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
     with show_progress(app, "Loading the trash…"), explained("Could not load the trash"):
-        deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))
+        deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered_spaces))
     choices: list[Choice[str]] = []
     for space in deleted:
         if space is None or space.deleted_at is None:

@@ -164,10 +164,10 @@ class SidePanel(Vertical):
     def _draw_thread(self, thread: Comment) -> Row:
         age = self.shell.workspace.sending_status(thread.id) or short_age(thread.posted_at)
         text = one_line_text(thread.body.text)
-        replies = f" ↳{thread.replies}" if thread.replies else ""
+        reply_text = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
-            right=with_unsent_mark(self._drafts_in(thread), f"{age}{replies}"),
+            right=with_unsent_mark(self._drafts_in(thread), f"{age}{reply_text}"),
             second_line=f"{_BLOCK_CHANGES[block_change]}: {text}"
             if (block_change := self._block_change(thread))
             else text,

@@ -139,7 +139,7 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return why you cannot create items at the top level nor in the current collection. None if you can."""
+        """Return why you can create items neither at the top level nor in the current collection. None if you can."""
         why_not_at_top = self.why_not_add_to(None)
         return why_not_at_top and self.why_not_add_to(self.collection)
 

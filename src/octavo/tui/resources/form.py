@@ -199,10 +199,10 @@ class FormDialog(Dialog[None]):
         if not self.query(".form--about"):
             return
         row = self._focused_row
-        limits = (
+        limits_text = (
             "" if row is None else _CHOICE_HINTS[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
         )
-        parts = (row.field.hint, limits) if row is not None else ()
+        parts = (row.field.hint, limits_text) if row is not None else ()
         if row is not None and row.field.upload_kind:
             parts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
         hint = " · ".join(part.rstrip(".") for part in parts if part)
@@ -245,8 +245,8 @@ class FormDialog(Dialog[None]):
     def why_no_file(self) -> str | None:
         if self._file_row is not None:
             return self.why_not_edit()
-        labels = " and ".join(file_row.field.label for file_row in self._file_rows)
-        return f"This field does not accept a file. These fields accept files: {labels}."
+        labels_text = " and ".join(file_row.field.label for file_row in self._file_rows)
+        return f"This field does not accept a file. These fields accept files: {labels_text}."
 
     def choose_file(self) -> None:
         """Ask for a file, and put its path into the focused field, or else into the only field that accepts a file."""

@@ -293,13 +293,13 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
 
 def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, ...]) -> list[FormField] | None:
     hints = hints_of(model)
-    result: list[FormField] = []
+    fields: list[FormField] = []
     for name, info in model.model_fields.items():
         if _constant_of(info) is not None:
             continue
         json_path = (*field.json_path, _json_name(model, name))
-        result += _fields_of(f"{field.name}.{name}", json_path, info, hints.get(name, ""), False, (*outer, model))
-    if any(each.kind == "structure" for each in result):
+        fields += _fields_of(f"{field.name}.{name}", json_path, info, hints.get(name, ""), False, (*outer, model))
+    if any(each.kind == "structure" for each in fields):
         return None
     return [
         replace(
@@ -307,7 +307,7 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
             group=f"{field.label} · {each.group}" if each.group else field.label,
             is_required=each.is_required and field.is_required,
         )
-        for each in result
+        for each in fields
     ]
 
 
@@ -502,9 +502,9 @@ def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _attribute_docs(statements: Sequence[ast.stmt]) -> dict[str, str]:
-    result: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for statement, next_statement in itertools.pairwise(statements):
         match statement, next_statement:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(options))):
-                result[name] = " ".join(inspect.cleandoc(options).split())
-    return result
+                docs[name] = " ".join(inspect.cleandoc(options).split())
+    return docs

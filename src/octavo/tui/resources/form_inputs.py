@@ -131,10 +131,10 @@ class FieldRow(Vertical):
 
     def _build_input(self) -> Widget:
         field, original_text = self.field, self._original_text or ""
-        limits = "an ID" if field.kind == "reference" else field.limits
+        limits_text = "an ID" if field.kind == "reference" else field.limits
         if field.upload_kind and field.kind in ("structure", "text"):
-            limits = "press ctrl+f to choose a file"
-        hint = " · ".join(filter(None, ["required" if field.is_required else "", limits]))
+            limits_text = "press ctrl+f to choose a file"
+        hint = " · ".join(filter(None, ["required" if field.is_required else "", limits_text]))
         if field.example and field.kind in ("structure", "text", "list"):
             hint = ", ".join(filter(None, (hint, f"for example:\n{field.example}")))
         elif field.example:
@@ -282,8 +282,8 @@ class FormPickers:
         """Open the picker of a field. If the kind of the field is `yes or no`, switch its value instead."""
         text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
-            opposite = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
-            self._set_text(field, opposite.get(text, "yes"))
+            opposites = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
+            self._set_text(field, opposites.get(text, "yes"))
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:

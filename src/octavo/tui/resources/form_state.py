@@ -330,12 +330,12 @@ class FormState:
 
     def _load_draft(self) -> bool:
         try:
-            draft = parse_json(self.form_draft.text) if self.form_draft.text else {}
+            texts = parse_json(self.form_draft.text) if self.form_draft.text else {}
         except ValueError:
-            draft = {}
+            texts = {}
         for each in self.fields:
-            if isinstance(draft, dict) and each.name in draft and isinstance(draft[each.name], str | None):
-                self.texts[each.name] = draft[each.name]
+            if isinstance(texts, dict) and each.name in texts and isinstance(texts[each.name], str | None):
+                self.texts[each.name] = texts[each.name]
         if text := self.editor_draft.text:
             self.load_yaml(text)
         return any(self.is_changed(each.name) for each in self.fields)

@@ -153,9 +153,8 @@ def build_request(
         and required_names.isdisjoint(field.operation_field for field in shown_fields)
         and not errors
     ):
-        errors = {
-            FORM: EMPTY_FORM
-        }  # The API may accept an empty form, but a key press by accident must create nothing.
+        # The API may accept an empty form, but a key press by accident must create nothing.
+        errors = {FORM: EMPTY_FORM}
     for operation_field in dict.fromkeys(field.operation_field for field in shown_fields):
         if operation_field in changed_names | required_names:
             errors |= _add_values(
@@ -494,8 +493,8 @@ def _read_texts(
     for name, parsed_part in parsed.fields.items():
         matching_fields = [field for field in fields if field.json_path[depth] == name]
         if not matching_fields:
-            names = ", ".join(dict.fromkeys(field.json_path[depth] for field in fields))
-            raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
+            names_text = ", ".join(dict.fromkeys(field.json_path[depth] for field in fields))
+            raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names_text}.")
         if len(matching_fields[0].json_path) == depth + 1:
             name, text = matching_fields[0].name, _text_of(matching_fields[0], parsed_part)
             # If only surrounding spaces differ, keep the initial text, so that the field is not changed.
@@ -503,8 +502,8 @@ def _read_texts(
         elif parsed_part.value is None:
             texts |= {each.name: None if initial[each.name] is None else "" for each in matching_fields}
         elif not parsed_part.fields:
-            inner_names = ", ".join(dict.fromkeys(each.json_path[depth + 1] for each in matching_fields))
-            raise YamlError(parsed_part.line, f"{name} must contain values with these names: {inner_names}.")
+            inner_names_text = ", ".join(dict.fromkeys(each.json_path[depth + 1] for each in matching_fields))
+            raise YamlError(parsed_part.line, f"{name} must contain values with these names: {inner_names_text}.")
         else:
             _read_texts(parsed_part, matching_fields, depth + 1, initial, texts)
 

@@ -101,15 +101,15 @@ def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -
 
 
 async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    request = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
+    request_values = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
     screen = shell.screen
     with show_progress(shell, f"Loading {arguments['spec_slug']}…"), explained("Could not load the specification"):
-        latest_version = await shell.session.live.send(openapi.GetLatestVersion(**request))
+        latest_version = await shell.session.live.send(openapi.GetLatestVersion(**request_values))
         if latest_version.id != version.id:
             message = "Octavo can show only the latest version. Press Y to copy a link to this version."
             shell.say(message, tone="care")
             return
-        content = await shell.session.live.fetch(openapi.GetLatestContent(**request))
+        content = await shell.session.live.fetch(openapi.GetLatestContent(**request_values))
     text, note = await asyncio.to_thread(_as_text, content.filesystem), "\n"
     if len(text) > MAX_SHOWN_LENGTH:
         note = f"\n\nOnly the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.\n"

@@ -334,9 +334,9 @@ def _why_not_opened(app: Shell, selection: Selection) -> str | None:
 
 
 def _copy(app: Shell, selection: Selection) -> None:
-    titles = "\n".join(selection.resource.title(item) for item in selection.items)
+    titles_text = "\n".join(selection.resource.title(item) for item in selection.items)
     label = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
-    copy_text(app, titles, f"Copied {label}.")
+    copy_text(app, titles_text, f"Copied {label}.")
 
 
 CREATE_COMMANDS: Commands[CurrentTable] = Commands(

@@ -161,11 +161,11 @@ _GRANT_INTRO = "The role applies to this space or collection and to everything i
 
 def _grant_notice(grant: permissions.Grant, response: None) -> str:
     counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
-    recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
+    recipients_text = " and ".join(plural(number, noun) for number, noun in counts if number)
     return (
-        f"Assigned the {label(grant.role)} role to {recipients}."
+        f"Assigned the {label(grant.role)} role to {recipients_text}."
         if grant.role
-        else f"Removed the role from {recipients}."
+        else f"Removed the role from {recipients_text}."
     )
 
 

@@ -49,14 +49,14 @@ def unchanged_pages_with_comments(
     """Return the pages that have threads or unsent drafts but are not in `changed_pages`. The item for all comments on
     no page comes first, with the key `WHOLE_REQUEST`. `unsent` has the IDs of the pages with drafts."""
     listed_keys = {changed_page.key for changed_page in changed_pages}
-    commented: dict[str, ChangedPage] = {}
+    pages_by_id: dict[str, ChangedPage] = {}
     for page_id in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
         if page_id == WHOLE_REQUEST:
-            commented[WHOLE_REQUEST] = ChangedPage(WHOLE_REQUEST, "General comments")
+            pages_by_id[WHOLE_REQUEST] = ChangedPage(WHOLE_REQUEST, "General comments")
         elif page_id not in listed_keys:
             title = titles.get(page_id) or "Deleted page"
-            commented[page_id] = ChangedPage(page_id, title, page=PageReference(id=page_id, title=title))
-    return sorted(commented.values(), key=lambda changed_page: changed_page.key != WHOLE_REQUEST)
+            pages_by_id[page_id] = ChangedPage(page_id, title, page=PageReference(id=page_id, title=title))
+    return sorted(pages_by_id.values(), key=lambda changed_page: changed_page.key != WHOLE_REQUEST)
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,9 @@ def _sign(mark: str, sign: str) -> Content:
 @lru_cache(500)
 def _right_end(findings: int, risky: int, added: int, removed: int, has_conflict: bool, unsent: Content) -> Content:
     risk_mark = Content.styled(f"{risky}!", "$warning") if risky else None
-    added_count = [Content.styled(f"+{added}", "$success")] if added else []
-    removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
-    size = Content(" ").join([*added_count, *removed_count])
+    added_texts = [Content.styled(f"+{added}", "$success")] if added else []
+    removed_texts = [Content.styled(f"−{removed}", "$error")] if removed else []
+    size = Content(" ").join([*added_texts, *removed_texts])
     finding_mark = Content.styled(f"▲{findings}", "$warning") if findings else None
     signs = (finding_mark, risk_mark, size, Content.styled("⚠", "$warning") if has_conflict else None, unsent)
     return Content(" ").join([each for each in signs if each])

@@ -366,8 +366,8 @@ class ViewedMarks:
     def _save(self) -> None:
         if self._needs_renewal:
             return  # `keep_unchanged` still needs the stored marks of the earlier revision.
-        keys, changed = sorted(self.viewed_keys), sorted(self.changed_since_viewed)
-        self._state.set_value(self._marks_key, {"revision": self._revision, "keys": keys, "changed": changed})
+        keys, changed_keys = sorted(self.viewed_keys), sorted(self.changed_since_viewed)
+        self._state.set_value(self._marks_key, {"revision": self._revision, "keys": keys, "changed": changed_keys})
 
     def save_position(self) -> None:
         """Store the page that was selected last, and the reading positions."""

@@ -408,14 +408,14 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
     if not prediction.is_known:
         return InfoRow("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
-        rules = "; ".join(
+        rules_text = "; ".join(
             dict.fromkeys(
                 _RULES_WITHOUT_MARKERS[each.kind]
                 for each in prediction.conflicts
                 if each.kind in _RULES_WITHOUT_MARKERS
             )
         )
-        resolution_note = f". If there are conflicts, {rules}" if rules else ""
+        resolution_note = f". If there are conflicts, {rules_text}" if rules_text else ""
         return InfoRow("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{resolution_note}")
     if prediction.skipped_count:
         return InfoRow(
@@ -457,9 +457,9 @@ def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePag
 
 def _approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[InfoRow]:
     rejections = [review for review in reviews if review.status == "changes-requested"]
-    approved = [review for review in reviews if review.status == "approved"]
+    approvals = [review for review in reviews if review.status == "approved"]
     info_rows = [InfoRow("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
-    for review in approved:
+    for review in approvals:
         if review.is_of_other_revision(change_request.revision):
             info_rows.append(InfoRow("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
         else:
@@ -506,16 +506,16 @@ def rule_rows(rules: MergeRules, candidate: MergeCandidate) -> Iterator[InfoRow]
     can_bypass = bypasses(rules, candidate.me)
     checks = [(rule, *candidate.check(rule)) for rule in required]
     unmet = [(rule, reason) for rule, state, reason in checks if state == "unmet"]
-    undecided = [(rule, reason) for rule, state, reason in checks if state == "unchecked"]
-    met = len(required) - len(unmet) - len(undecided)
+    unchecked_rules = [(rule, reason) for rule, state, reason in checks if state == "unchecked"]
+    met = len(required) - len(unmet) - len(unchecked_rules)
     summary = f"{met} of {len(required)} met (rules set for the {rules.source})"
-    if can_bypass and (unmet or undecided):
+    if can_bypass and (unmet or unchecked_rules):
         summary += ", but you can bypass the rules"
     mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not can_bypass else "care"
     yield InfoRow(mark, "merge rules", summary)
     for rule, reason in unmet:
         yield InfoRow("care" if can_bypass else "bad", "", _with_message(rule, reason))
-    for rule, reason in undecided:
+    for rule, reason in unchecked_rules:
         yield InfoRow("care", "", _with_message(rule, reason))
 
 

@@ -187,8 +187,8 @@ def why_not_in_bulk(checks: Checks) -> str:
     if reason := why_blocked(checks):
         return as_clause(reason)
     if reason := why_number_required(checks):
-        names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
-        return f"{as_clause(reason)}{names} ({_MERGE_BY_ITSELF})"
+        names_text = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
+        return f"{as_clause(reason)}{names_text} ({_MERGE_BY_ITSELF})"
     if any(info_row.label == MERGED_TEXT_LABEL for info_row in checks.info_rows):
         return (
             "main and this change request changed the same paragraph, so the two versions would be merged word by word "

@@ -97,8 +97,8 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
     """Return the dialog rows that list the pages to revert and the changes that cannot be reverted."""
-    page_lines = "   ".join(first_few(plan.lines, MAX_LINES))
-    info_rows = [InfoRow("ok", "reverts", page_lines or "nothing")]
+    pages_text = "   ".join(first_few(plan.lines, MAX_LINES))
+    info_rows = [InfoRow("ok", "reverts", pages_text or "nothing")]
     if plan.edited_later:
         titles_text = list_first_names([page.title for page in plan.edited_later])
         text = f"{titles_text} · later edits will be kept, and conflicts will be marked in the text"
@@ -149,8 +149,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
         head_id = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
     if revert.titles_with_conflicts:
-        pages = short_texts.plural(len(revert.titles_with_conflicts), "page")
-        return f"Created #{draft.number} to revert #{merged.number}. Conflicts on {pages} are marked in the text.", at
+        label = short_texts.plural(len(revert.titles_with_conflicts), "page")
+        return f"Created #{draft.number} to revert #{merged.number}. Conflicts on {label} are marked in the text.", at
     return f"Created #{draft.number} to revert #{merged.number}. #{draft.number} is open for review.", at
 
 
@@ -289,22 +289,22 @@ class _Planner:
             else:
                 kind = _OBJECT_NAMES.get(change.type.rpartition("_")[0], change.type)
                 self._not_reverted.append(f"{title_of(change)}: {kind} cannot be reverted")
-        restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
+        ids = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
         reverted, edited_later = self._revert_edits(by_kind.get("page_edited", []))
-        restored_ids = set(restored)
+        restored_ids = set(ids)
         moved_pages = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted_ids = self._deletable_pages(by_kind.get("page_created", []), {each.page.id for each in moved_pages})
         if moved_pages:  # A move can shift restored siblings, so these get a position again.
             before = self._before
             restored_positions = [
                 FormerPosition(before.pages[id], before.parents[id], before.position_of(id))
-                for id in restored
+                for id in ids
                 if self._can_be_parent(before.parents[id], restored_ids)
             ]
             positions = [*moved_pages, *restored_positions]
             moved_pages = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each.page.id)))
         return RevertPlan(
-            tuple(self._before.pages[page] for page in restored),
+            tuple(self._before.pages[page] for page in ids),
             tuple(reverted),
             tuple(edited_later),
             moved_pages,

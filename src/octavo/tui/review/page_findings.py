@@ -152,8 +152,8 @@ class PageFindings:
 
 def pending_comment(at: ChangeRequestRef, page_id: str, block_key: str, text: str) -> NewWrite:
     """Return the write that adds a pending comment to a block. If `block_key` is empty, the comment is on the page."""
-    node = {"node": block_key} if block_key else {}
-    op = Create(at=at, body=Markdown(markdown=text), page=page_id, **node)
+    node_field = {"node": block_key} if block_key else {}
+    op = Create(at=at, body=Markdown(markdown=text), page=page_id, **node_field)
     draft_key = f"comment {at.space_id} {at.change_request_id} {page_id} {block_key}"
     # An unsent draft on this block has another text, so it stays.
     return NewWrite(op, "comment", draft_key, ExpectedState(), used_draft_keys=())

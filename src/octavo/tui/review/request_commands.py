@@ -267,8 +267,8 @@ _NO_MARKDOWN = (
 
 def _merge(app: Shell, target: RequestTarget) -> None:
     if acts_on_selection(target):
-        selected = [(each, each.space_ref) for each in target.selected]
-        queue = [QueuedMerge(each.ref(ref), each, _space_title(app, each)) for each, ref in selected if ref is not None]
+        pairs = [(each, each.space_ref) for each in target.selected]
+        queue = [QueuedMerge(each.ref(ref), each, _space_title(app, each)) for each, ref in pairs if ref is not None]
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
         app.push_screen(merge_dialog(app, target.at, target.change_request))

@@ -268,8 +268,8 @@ async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[st
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
     total = unchecked_count = 0
-    existing = [page for page in trees.new_tree.walk() if page.id in changed_ids and page.type == "document"]
-    for page in existing[:MAX_CHECKED_PAGES]:
+    existing_pages = [page for page in trees.new_tree.walk() if page.id in changed_ids and page.type == "document"]
+    for page in existing_pages[:MAX_CHECKED_PAGES]:
         versions = await asyncio.gather(
             *(find_page(live, page_source_op(ref, page.id)) for ref in (trees.base, trees.head))
         )
@@ -281,7 +281,7 @@ async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[st
         if findings := await _findings_on_added_words(live, page, old_text, document, context, loaded_pages):
             titles.append(page.title or "Untitled")
             total += len(findings)
-    unchecked_count += len(existing[MAX_CHECKED_PAGES:])
+    unchecked_count += len(existing_pages[MAX_CHECKED_PAGES:])
     if not total and not unchecked_count:
         return ()
     found_text = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
@@ -352,16 +352,16 @@ async def check_linters(
     except ApiError as error:
         return (InfoRow("bad", "linters", f"not checked: {error}"),)
     results = await asyncio.gather(*(runs.findings(each) for each in pages))
-    linter_names = ", ".join(each.name for each in chosen_linters)
+    names_text = ", ".join(each.name for each in chosen_linters)
     problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
     if titles := [page.title or "Untitled" for page, result in zip(existing, results, strict=False) if result.count]:
         where = f"on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
-        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {linter_names} {where}")
+        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {names_text} {where}")
     if len(existing) > MAX_CHECKED_PAGES:
         problems.append(f"{plural(len(existing) - MAX_CHECKED_PAGES, 'page')} not checked")
     if problems:
         return (InfoRow("bad", "linters", "; ".join(problems)),)
-    return (InfoRow("ok", "linters", f"no findings of {linter_names} on the added words"),)
+    return (InfoRow("ok", "linters", f"no findings of {names_text} on the added words"),)
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:

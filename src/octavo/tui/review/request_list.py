@@ -423,13 +423,13 @@ class RequestListScreen(ListView[ChangeRequest]):
         needed_fields = [each.needed_field for each in self.active_filters.filters if each.needed_field is not None]
         errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
         causes = [each[name] for each in errors.values() for name in needed_fields if name in each]
-        loadable = [each for each in undecided if not any(name in errors[each.id] for name in needed_fields)]
-        if loadable:
-            self._progress = f" · checking {len(loadable)} more"
-            self.statuses.load(loadable, needed_fields)
+        loadable_requests = [each for each in undecided if not any(name in errors[each.id] for name in needed_fields)]
+        if loadable_requests:
+            self._progress = f" · checking {len(loadable_requests)} more"
+            self.statuses.load(loadable_requests, needed_fields)
         if causes:
             self.rows.state.fail(
-                f"Could not check {plural(len(undecided) - len(loadable), 'change request')}", causes[0]
+                f"Could not check {plural(len(undecided) - len(loadable_requests), 'change request')}", causes[0]
             )
 
     # Selection

@@ -166,22 +166,22 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self, reviews: ListPage[Review] | None, reviewers: ListPage[RequestedReviewer] | None
     ) -> list[Content]:
         current_reviews = [review for review in (reviews.items if reviews else ()) if not review.outdated]
-        requested = reviewers.items if reviewers else ()
-        if not current_reviews and not requested:
+        requested_reviewers = reviewers.items if reviewers else ()
+        if not current_reviews and not requested_reviewers:
             return []
         change_request = self._change_request
         lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
         for review in current_reviews:
             is_approval = review.status == "approved"
             is_outdated = change_request is not None and review.is_of_other_revision(change_request.revision)
-            mark = ("✓ ", "$success") if is_approval else ("✗ ", "$error")
+            sign = ("✓ ", "$success") if is_approval else ("✗ ", "$error")
             word = "approved" if is_approval else "requested changes"
             note = " · outdated" if is_outdated else ""
-            lines.append(Content.assemble(mark, f"{review.reviewer.name} {word}", (note, "$warning")))
+            lines.append(Content.assemble(sign, f"{review.reviewer.name} {word}", (note, "$warning")))
             if review.comment is not None and (comment := one_line_text(review.comment.body.text)):
                 lines.append(Content.styled(comment, "$octavo-muted"))
         me = self.view.shell.workspace.me
-        for each in requested:
+        for each in requested_reviewers:
             if each.user is not None:
                 is_me = me is not None and each.user.id == me.id
                 label = "your review requested" if is_me else f"review requested from {each.user.name}"

@@ -72,11 +72,11 @@ def request_status(
     `me` is your user ID."""
     current_reviews = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current_reviews if each.status == "approved"]
-    head = (None, change_request.revision)
+    head_or_unknown = (None, change_request.revision)
     fields: dict[StatusField, object] = {"reviews": reviews, "requested": requested_reviewers, "conflicts": conflicts}
     return RequestStatus(
-        approved=tuple(each.reviewer.name for each in approvals if each.revision in head),
-        outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in head),
+        approved=tuple(each.reviewer.name for each in approvals if each.revision in head_or_unknown),
+        outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in head_or_unknown),
         changes_requested=tuple(each.reviewer.name for each in current_reviews if each.status == "changes-requested"),
         is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested_reviewers or ()),
         is_outdated=change_request.outdated and change_request.status in UNDECIDED,
@@ -168,11 +168,11 @@ def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[
     """Return the first line in the view of a change request: number, title, author, `signs`, and `space`, the title of
     the space. The line is at most `width` cells wide."""
     age_text = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
-    details = " · ".join(each for each in (space, change_request.author_name, age_text) if each)
+    details_text = " · ".join(each for each in (space, change_request.author_name, age_text) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     signs_text = Content.assemble("  ", *signs)
     free_width = width - signs_text.cell_length
-    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details, age_text)]
+    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details_text, age_text)]
     subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= free_width), subtitles[0])
     if title.cell_length + subtitle.cell_length > free_width:
         return (title.truncate(max(free_width, 12), ellipsis=True) + signs_text).truncate(width, ellipsis=True)
@@ -194,11 +194,11 @@ def status_signs(
     that may conflict with main, and `unresolved` counts pages with conflict markers. `pending` counts your pending
     comments, and `proposed` the notes that programs proposed."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
-    approved = [review for review in reviews if not review.outdated and review.status == "approved"]
+    approvals = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
-    if approved:
-        note = _outdated_note(change_request, approved)
-        signs.append((f"  ✓ {len(approved)} approved{note}", "$warning" if note else "$success"))
+    if approvals:
+        note = _outdated_note(change_request, approvals)
+        signs.append((f"  ✓ {len(approvals)} approved{note}", "$warning" if note else "$success"))
     if rejections:
         reviewer = rejections[0].reviewer.name if len(rejections) == 1 else f"{len(rejections)} reviewers"
         signs.append((f"  ✗ {reviewer} requested changes{_outdated_note(change_request, rejections)}", "$error"))
@@ -263,9 +263,9 @@ def _review_line(change_request: ChangeRequest, review: Review, changed_since: M
     if review.is_of_other_revision(change_request.revision):
         page_count = changed_since.get(review.revision or "")
         note = f" · outdated ({plural(page_count, 'page')} changed)" if page_count else " · outdated"
-    mark = ("✓ ", "$success") if review.status == "approved" else ("✗ ", "$error")
+    sign = ("✓ ", "$success") if review.status == "approved" else ("✗ ", "$error")
     you = " (you)" if review.reviewer.id == me else ""
-    return Content.assemble(mark, f"{review.reviewer.name}{you}", (note, "$warning"))
+    return Content.assemble(sign, f"{review.reviewer.name}{you}", (note, "$warning"))
 
 
 def _under_heading(heading: str, lines: Sequence[Content]) -> Content:

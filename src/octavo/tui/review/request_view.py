@@ -291,8 +291,8 @@ def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
 def _run_linters(app: Shell, view: ChangeRequestScreen) -> None:
     view.findings.run_all_linters()
     view.comparison.diffs.compare_again(view.changed_tree.reading_order)
-    names = ", ".join(each.name for each in view.findings.linters)
-    app.say(f"Running {names} on the changed pages. Press ; to go to a finding.")
+    names_text = ", ".join(each.name for each in view.findings.linters)
+    app.say(f"Running {names_text} on the changed pages. Press ; to go to a finding.")
 
 
 def _why_no_linters(_: Shell, view: ChangeRequestScreen) -> str | None:

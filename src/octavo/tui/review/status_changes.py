@@ -62,9 +62,9 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
     """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open ones to drafts."""
     if requests:
-        same_status = [each for each in requests if each.status == requests[0].status]
-        action, message = _toggle_messages(app, same_status)
-        app.writes.send(action, _toggle(app, same_status), message=message, make_undo=partial(_undo_of, app))
+        matching_requests = [each for each in requests if each.status == requests[0].status]
+        action, message = _toggle_messages(app, matching_requests)
+        app.writes.send(action, _toggle(app, matching_requests), message=message, make_undo=partial(_undo_of, app))
 
 
 def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:

@@ -145,8 +145,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         )
 
     def _show_banner(self) -> None:
-        included_count, count = len(self._threads_to_apply()), plural(len(self._threads), "suggestion")
-        self.show_banner(f"{included_count} of {count} will be applied", "press ctrl+s to apply", self.why_not_apply())
+        included_count, label = len(self._threads_to_apply()), plural(len(self._threads), "suggestion")
+        self.show_banner(f"{included_count} of {label} will be applied", "press ctrl+s to apply", self.why_not_apply())
 
     @property
     def _selected_thread_id(self) -> str:
@@ -196,21 +196,21 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         if outcome is None:
             return
         resolve_writes = [resolve_write(at, thread, thread_label(thread)) for thread in included_threads]
-        count = plural(len(included_threads), "suggestion")
+        label = plural(len(included_threads), "suggestion")
 
         async def send() -> SendResult[SuggestionOutcome]:
             texts = [text for text, _ in outcome.results]
             result = await apply_suggestions(live, at, texts, resolve_writes, previewed=outcome)
             if result.kind == "changed":
                 reason = "the page was edited after the preview. Press % to preview them again."
-                return SendResult("refused", f"Could not apply {count}: {reason}")
+                return SendResult("refused", f"Could not apply {label}: {reason}")
             if result.kind == "done":
                 return result
-            return SendResult(result.kind, f"Could not apply {count}: {result.message}")
+            return SendResult(result.kind, f"Could not apply {label}: {result.message}")
 
         threads = plural(len(included_threads), "thread")
         app.pop_screen()
-        send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self.page_title}. Resolving {threads}…")
+        send_suggestions(app, at, send, f"apply {label}", f"Applied {label} to {self.page_title}. Resolving {threads}…")
 
 
 _SEVERAL_SUGGESTIONS = "This thread has several suggestions. Press enter to open the thread, then select one."

@@ -215,10 +215,10 @@ def _skipped_note(outcome: TermOutcome) -> str:
     if not outcome.refused:
         return ""
     reasons = list(outcome.refused.items())[:_NAMED_PAGES]
-    named_pages = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
+    pages_text = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
     more_count = len(outcome.refused) - _NAMED_PAGES
     others_text = f", and {plural(more_count, 'more page')}" if more_count > 0 else ""
-    return f"Skipped {named_pages}{others_text}."
+    return f"Skipped {pages_text}{others_text}."
 
 
 # Suggestions
@@ -414,14 +414,14 @@ class TermScreen(ListView[TermRow]):
     def _show_status(self, results: TermResults) -> None:
         searched = f"{results.searched_count} of {plural(results.page_count, 'page')} searched"
         selected_count = len(self.selected_rows)
-        places = (
+        places_text = (
             f"{selected_count} of {plural(results.match_count, 'place')} selected"
             if selected_count
             else plural(results.match_count, "place")
         )
         term = self.term_search.term
         location = f"#{self.term_search.change_request.number} › “{term.old}” → “{term.new}”"
-        self.show_location(location, f"{places} · {searched}")
+        self.show_location(location, f"{places_text} · {searched}")
 
     # Drawing
 
@@ -541,9 +541,9 @@ class PageTerms:
         request = self._comparison.change_request
         if request.revision is None:
             return
-        changed = frozenset(each.key for each in self._comparison.changed_pages or () if each.page is not None)
+        changed_ids = frozenset(each.key for each in self._comparison.changed_pages or () if each.page is not None)
         revision = self._comparison.space.revision_ref(request.revision)
-        app.push_screen(TermScreen(TermSearch(request, self._comparison.space, term, revision, changed)))
+        app.push_screen(TermScreen(TermSearch(request, self._comparison.space, term, revision, changed_ids)))
 
 
 TERM_COMMANDS: Commands[PageTerms] = Commands(

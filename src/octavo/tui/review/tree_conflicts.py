@@ -112,9 +112,9 @@ def find_tree_conflicts(
             conflicts.append(
                 _tree_conflict(each.kind, each.id, each.name, revisions, current, fields.get(each.id, {}), deletions)
             )
-    existing = [conflict for conflict in conflicts if conflict is not None]
+    tree_conflicts = [conflict for conflict in conflicts if conflict is not None]
     return [
-        *existing,
+        *tree_conflicts,
         *(_same_name_conflict(each) for each in find_duplicates(revisions[1].pages, current.pages)),
     ], fields
 
@@ -123,8 +123,8 @@ def _same_name_conflict(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
     names = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
     other_page = "page in main" if page.is_other_in_main else "other page in this change request"
-    paths = f"the {other_page} is at {page.paths[0]}, and this page is at {page.paths[1]}"
-    summary = f"{names}: {paths}. Both pages will be kept."
+    paths_text = f"the {other_page} is at {page.paths[0]}, and this page is at {page.paths[1]}"
+    summary = f"{names}: {paths_text}. Both pages will be kept."
     return TreeConflict(
         "name", page.id, second, f"{summary} To give this page another title, rename it in the table of contents."
     )
@@ -243,8 +243,8 @@ def _field_conflict(page: Page, title: str, fields: FieldValues) -> TreeConflict
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None
-    names = ", ".join(name.replace("_", " ") for name in fields)
-    summary = f"Both sides changed these details of this page: {names}."
+    names_text = ", ".join(name.replace("_", " ") for name in fields)
+    summary = f"Both sides changed these details of this page: {names_text}."
     settings = (chosen_settings(fields, is_main=True), chosen_settings(fields, is_main=False))
     options = (_describe_settings(settings[0]), _describe_settings(settings[1]))
     return TreeConflict(

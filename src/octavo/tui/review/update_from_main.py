@@ -211,8 +211,8 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
             )
     elif result and (count := len(preview.prediction.suggestions)):
-        paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
-        app.say(f"Updated {name}. {paragraphs} merged word by word. Press R to check the text.", tone="care")
+        paragraphs_text = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
+        app.say(f"Updated {name}. {paragraphs_text} merged word by word. Press R to check the text.", tone="care")
     elif result and preview.prediction.is_on_main:
         app.say(f"Updated {name}. {ALREADY_ON_MAIN} {ARCHIVE_HINT}")
     elif result:
@@ -289,8 +289,8 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         app.say(f"The merge of {target.name} left no conflicts in main.")
         return
     subject = f"Resolve the conflicts left by {target.name}"
-    pages = ", ".join(first_few([page.title for page in conflicts.pages], 3))
-    intro = f"Readers see both versions of each conflict on {pages}. Octavo will create a change request in which you can resolve the conflicts."
+    titles_text = ", ".join(first_few([page.title for page in conflicts.pages], 3))
+    intro = f"Readers see both versions of each conflict on {titles_text}. Octavo will create a change request in which you can resolve the conflicts."
     dialog = ConfirmDialog(f"{subject}?", verb="Create", intro=intro)
     app.ask(dialog, lambda _: app.background(_create_and_open(app, target, subject)))
 
