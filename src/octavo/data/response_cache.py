@@ -27,7 +27,7 @@ from octavo.data.database import (
 from octavo.data.sync_queue import Version
 
 FILE_NAME = "cache-v1.db"
-"""Increase the number when a table changes. A new table needs no new number."""
+"""Name of the cache file. Increase its number when a table changes. A new table needs no new number."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,

@@ -268,9 +268,9 @@ class OutboxDelivery:
         refused_count = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
         if not refused_count:
             return ""
-        unsent = "one pending comment was" if refused_count == 1 else f"{refused_count} pending comments were"
+        unsent_phrase = "one pending comment was" if refused_count == 1 else f"{refused_count} pending comments were"
         comments_phrase = "the comment" if refused_count == 1 else "the comments"
-        return f"{unsent} not sent. Send or discard {comments_phrase} first, then submit the review again."
+        return f"{unsent_phrase} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the server's ID of an entry's thread. None if it is not posted yet. Empty without a temporary ID."""

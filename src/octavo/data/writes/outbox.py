@@ -361,7 +361,7 @@ class Outbox:
         self._worker.wake()
 
     def record_response(self) -> None:
-        """Record that the server responded to another request. Entries that waited for a response are sent now."""
+        """Record that the server responded to a request outside the outbox. If this ends a pause, send the entries."""
         if self.connection.record_response():
             self._worker.wake()
 

@@ -218,9 +218,9 @@ class PageForm(ConfirmDialog):
         super()._show_state()
         errors = {**self._refused, **self._validate(self.values)}
         for name in self._fields:
-            label = self.query_one(f"#wrong-{name}", Static)
-            label.update(safe(errors.get(name, "")))
-            label.display = name in errors
+            error_label = self.query_one(f"#wrong-{name}", Static)
+            error_label.update(safe(errors.get(name, "")))
+            error_label.display = name in errors
         form_error = self.query_one(".confirm--why", Static)
         form_error.update(safe_lines(errors.get("", "")))
         form_error.display = "" in errors
