@@ -250,7 +250,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 
 
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
-    """Ask for confirmation, then delete a reply, or a comment with its replies, or a pending comment of the review."""
+    """Ask for confirmation, then delete a reply, a comment with its replies, or a pending comment of the review."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
         remove_pending(app, pending)
         return

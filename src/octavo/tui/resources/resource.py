@@ -424,7 +424,7 @@ class ReferenceList:
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
-        """Load at most `MAX_ITEMS` choices. If the first page fails, raises ApiError. The result has later errors."""
+        """Load at most `MAX_ITEMS` choices. The result has the error of a later page. Raises ApiError for page 1."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):

@@ -207,7 +207,7 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _describe_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return where redirects lead, such as `a page in the section API`. Empty for nowhere or an unknown target."""
+    """Return where redirects lead, such as `a page in the section API`. Empty if this is nowhere or unknown."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

@@ -164,11 +164,13 @@ def merged_by(change_request: ChangeRequest) -> str:
     return f"Merged{by_name} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
 
-def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line in the view of a change request: number, title, author, `signs`, and `space`, the title of
-    the space. The line is at most `width` cells wide."""
+def first_line(
+    change_request: ChangeRequest, space_title: str, signs: Sequence[tuple[str, str]], width: int
+) -> Content:
+    """Return the first line in the view of a change request: number, title, author, `signs` and `space_title`. The line
+    is at most `width` cells wide."""
     age_text = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
-    details_text = " · ".join(each for each in (space, change_request.author_name, age_text) if each)
+    details_text = " · ".join(each for each in (space_title, change_request.author_name, age_text) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     signs_text = Content.assemble("  ", *signs)
     free_width = width - signs_text.cell_length
