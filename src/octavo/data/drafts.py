@@ -429,12 +429,12 @@ class UnsentIndex:
                 if each.kind == "page" and isinstance(each.at, ChangeRequestRef) and each.at.space_id == at.space_id
             ]
         thread_ids = {text.thread_id for text in texts if text.thread_id and not text.page_id}
-        page_ids: dict[str, str] = {}
+        page_id_by_thread: dict[str, str] = {}
         if thread_ids:
-            page_ids = {
+            page_id_by_thread = {
                 thread.id: thread.target.page.id for thread in threads if thread.id in thread_ids and thread.target.page
             }
-        with_pages = ((text.page_id or page_ids.get(text.thread_id, ""), text) for text in texts)
+        with_pages = ((text.page_id or page_id_by_thread.get(text.thread_id, ""), text) for text in texts)
         return _grouped((page, text) for page, text in with_pages if page or text.kind not in CHANGE_REQUEST_KINDS)
 
 

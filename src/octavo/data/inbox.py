@@ -260,7 +260,7 @@ def is_mine(change_request: ChangeRequest, my_id: str) -> bool:
 class _InboxBuild:
     def __init__(self, data: InboxData) -> None:
         self._data = data
-        self._me = data.me.id if data.me is not None else ""
+        self._my_id = data.me.id if data.me is not None else ""
         self._rows: dict[str, _UnsortedRow] = {}
         self._requests = {
             ref_of(change_request): change_request
@@ -278,12 +278,12 @@ class _InboxBuild:
                 self._answered.add((each.at, each.op.comment_id))
             elif isinstance(each.op, Update) and each.op.resolved is False:
                 self._answered.discard((each.at, each.op.comment_id))
-        self._mention = mention_suffix(self._me)
+        self._mention = mention_suffix(self._my_id)
         self._reviewed = {each.at for each in sent_entries if each.traits.is_review}
 
     def inbox(self) -> Inbox:
         self._add_writes()
-        if self._me:
+        if self._my_id:
             for at, request in self._requests.items():
                 self._add_request(at, request)
             for discussion, threads in self._data.threads.items():
@@ -291,13 +291,13 @@ class _InboxBuild:
             self._count_unloaded_threads()
         self._add_drafts()
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
-        return Inbox(rows, UnknownCounts(not self._me, **self._unknown_counts))
+        return Inbox(rows, UnknownCounts(not self._my_id, **self._unknown_counts))
 
     # Change requests
 
     def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
         reviews, requested_reviewers = self._data.reviews.get(at), self._data.requested_reviewers.get(at)
-        is_own = is_mine(request, self._me)
+        is_own = is_mine(request, self._my_id)
         if requested_reviewers is None:
             self._unknown_counts["requested_reviewers"] += 1
         elif at not in self._reviewed:
@@ -315,7 +315,7 @@ class _InboxBuild:
         self, at: ChangeRequestRef, request: ChangeRequest, requested_reviewers: Sequence[RequestedReviewer]
     ) -> None:
         for each in requested_reviewers:
-            is_me = each.user is not None and each.user.id == self._me
+            is_me = each.user is not None and each.user.id == self._my_id
             is_my_team = each.team is not None and each.team.id in self._data.teams
             if is_me or is_my_team:
                 by_whom = f" by {each.requested_by.name}" if each.requested_by is not None else ""
@@ -327,7 +327,7 @@ class _InboxBuild:
     def _add_changes_since_review(
         self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]
     ) -> None:
-        own_reviews = [review for review in reviews if review.reviewer.id == self._me]
+        own_reviews = [review for review in reviews if review.reviewer.id == self._my_id]
         last_review = max(own_reviews, key=lambda each: each.created_at or _LONG_AGO, default=None)
         if last_review is None or last_review.revision is None or request.revision in (None, last_review.revision):
             return
@@ -341,10 +341,10 @@ class _InboxBuild:
         current_reviews = [
             review
             for review in reviews
-            if review.reviewer.id != self._me and (review.revision is None or review.revision == request.revision)
+            if review.reviewer.id != self._my_id and (review.revision is None or review.revision == request.revision)
         ]
         refusals = [
-            review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._me
+            review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._my_id
         ]
         refusals_now = [other for other in current_reviews if other.status == "changes-requested"]
         approvals = [other for other in current_reviews if other.status == "approved"]
@@ -370,9 +370,9 @@ class _InboxBuild:
         rules = rules_for(space, self._data.organization)
         if not rules.is_known:
             return "; the server will check the merge rules"
-        if bypasses(rules, self._me):
+        if bypasses(rules, self._my_id):
             return ", ready to merge"
-        candidate = MergeCandidate(request, reviews, self._me, {})
+        candidate = MergeCandidate(request, reviews, self._my_id, {})
         states = {candidate.check(rule)[0] for rule in rules.rules}
         if "unmet" in states:
             return None
@@ -384,7 +384,7 @@ class _InboxBuild:
         request = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if request is None and isinstance(at, ChangeRequestRef):
             return  # the change request was merged or archived after its threads were loaded
-        is_own_request, replies = request is not None and is_mine(request, self._me), self._data.replies.get(at, {})
+        is_own_request, replies = request is not None and is_mine(request, self._my_id), self._data.replies.get(at, {})
         for root in threads:
             if not root.is_open_thread or (at, root.id) in self._answered:
                 continue
@@ -398,7 +398,7 @@ class _InboxBuild:
         """Messages of other users after the last message of the user."""
         has_written = False
         for each in (message_summary(root), *replies):
-            if each.author_id == self._me:
+            if each.author_id == self._my_id:
                 has_written = True
                 new_messages.clear()
             else:

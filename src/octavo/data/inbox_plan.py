@@ -297,19 +297,19 @@ class InboxPlanner:
         return len(self.finished) != old_count
 
     def _compute_needed(self) -> Iterator[NeededResponse]:
-        me, lists = self.my_id, self.lists
-        if me != self._computed_for_user:
+        my_id, lists = self.my_id, self.lists
+        if my_id != self._computed_for_user:
             self._needed_replies = {}
-        requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
+        requests_by_ref = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
         needed_lists: dict[str, NeededResponse] = {}
         for needed in chain(
-            needed_lists_of_requests(requests.values(), me), needed_lists_of_spaces(lists[0] if lists else ())
+            needed_lists_of_requests(requests_by_ref.values(), my_id), needed_lists_of_spaces(lists[0] if lists else ())
         ):
             needed_lists[needed.url] = needed
             yield from self._as_allowed(needed)
-        self._computed_for_user, self._computed_from = me, lists
+        self._computed_for_user, self._computed_from = my_id, lists
         self._needed_lists, self._all_needed = needed_lists, None
-        self._own_requests = {at for at, request in requests.items() if is_mine(request, me)}
+        self._own_requests = {at for at, request in requests_by_ref.items() if is_mine(request, my_id)}
         self._needed_replies = {
             url: needed_responses for url, needed_responses in self._needed_replies.items() if url in needed_lists
         }

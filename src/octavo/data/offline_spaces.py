@@ -304,8 +304,8 @@ class OfflineSpaces:
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Store the result of a download. Return False if Octavo must try again later."""
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
-        failures = {each.needed.url: each for each in syncer.failures(planner.owner)}
-        failure = failures.get(planner.needed_space.url)
+        failure_by_url = {each.needed.url: each for each in syncer.failures(planner.owner)}
+        failure = failure_by_url.get(planner.needed_space.url)
         # After status 403 or 404, the cache has a version of the failed response, so the space is lost.
         if failure is not None and planner.needed_space.url in self._live.cache.versions:
             self._change(replace(old_space, state="lost", why=failure.cause))
@@ -314,7 +314,7 @@ class OfflineSpaces:
         elif space.deleted_at is not None:
             self._change(replace(old_space, state="lost", why="This space was deleted."))
         else:
-            if planner.urls_with_dependents.isdisjoint(failures):
+            if planner.urls_with_dependents.isdisjoint(failure_by_url):
                 self._live.cache.unpin(planner.owner, pinned.keys() - planner.needed_urls)
             self._fingerprints[space_id] = _space_fingerprint(space)
             title = space.title or old_space.title

@@ -264,7 +264,7 @@ class RemoteChangeDetector:
     reviews and change requests, but not the user's merges, nor the replies that lists of threads count."""
 
     def __init__(self, my_id: str) -> None:
-        self._me = my_id
+        self._my_id = my_id
         self._threads: set[str] = set()
         self._replies: dict[tuple[Discussion, str], int] = {}
         self._reviews: set[str] = set()
@@ -282,18 +282,18 @@ class RemoteChangeDetector:
                 # If the old list was only partly loaded, nothing is counted, because an old thread may look new.
                 if before.next is None:
                     self._threads |= {
-                        item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._me
+                        item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._my_id
                     }
                 for item in after.items:
                     if (old_thread := old_items.get(item.id)) is not None and item.replies > old_thread.replies:
                         self._add_new_replies(op.at, item.id, item.replies - old_thread.replies)
             case comments.ListReplies():
                 if before.next is None:
-                    others_count = sum(item.posted_by.id != self._me for item in new_items)
+                    others_count = sum(item.posted_by.id != self._my_id for item in new_items)
                     self._add_new_replies(op.at, op.comment_id, others_count)
             case reviews.List():
                 if before.next is None:
-                    self._reviews |= {item.id for item in new_items if item.reviewer.id != self._me}
+                    self._reviews |= {item.id for item in new_items if item.reviewer.id != self._my_id}
             case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
                 self._before |= {item.id: item for item in before.items}
                 self._after |= {item.id: item for item in after.items}
@@ -311,7 +311,9 @@ class RemoteChangeDetector:
             "threads": len(self._threads),
             "replies": sum(self._replies.values()),
             "reviews": len(self._reviews),
-            "change_requests": sum(each.created_by is None or each.created_by.id != self._me for each in new_requests),
+            "change_requests": sum(
+                each.created_by is None or each.created_by.id != self._my_id for each in new_requests
+            ),
             "merges": len(merged_requests),
         }
         return RemoteChanges(Counter(counts), merged_requests)

@@ -162,10 +162,10 @@ class ProposedNotes:
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
         """Propose accepted notes again, unless their comments were edited or sent. Return whether any note is proposed
         again. Raises NotSaved."""
-        notes = {each.entry.id: each.note for each in accepted}
+        note_by_entry_id = {each.entry.id: each.note for each in accepted}
         is_undone = await self._outbox.remove_pending_comments(
             [each.entry for each in accepted],
-            lambda db, entry: self._mark_undecided(db, [notes[entry.id].id]),
+            lambda db, entry: self._mark_undecided(db, [note_by_entry_id[entry.id].id]),
         )
         self._reload()
         return is_undone
@@ -209,18 +209,18 @@ def _change_request_key(at: ChangeRequestRef) -> str:
 
 
 def _encode(note: NewNote, now: datetime) -> str:
-    plain = asdict(note)
-    del plain["identity"]
-    return json.dumps({**plain, "created_at": now.timestamp()})
+    stored_fields = asdict(note)
+    del stored_fields["identity"]
+    return json.dumps({**stored_fields, "created_at": now.timestamp()})
 
 
 def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | None:
     try:
-        plain: dict[str, Any] = parse_json(record)
-        created_at = time_of_timestamp(plain.pop("created_at"))
+        stored_fields: dict[str, Any] = parse_json(record)
+        created_at = time_of_timestamp(stored_fields.pop("created_at"))
         names = {field.name for field in fields(ProposedNote)}
         return ProposedNote(
-            note_id, at, created_at, **{name: str(value) for name, value in plain.items() if name in names}
+            note_id, at, created_at, **{name: str(value) for name, value in stored_fields.items() if name in names}
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         return None

@@ -574,7 +574,7 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
     """Yield each entry with the entry that must end before it is sent, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
-    last_resolve = {entry.target: entry for entry in moving if entry.traits.only_resolves}
+    last_resolve_by_target = {entry.target: entry for entry in moving if entry.traits.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}
     by_review: dict[str, OutboxEntry] = {}
     by_target: dict[tuple[str, str], OutboxEntry] = {}
@@ -583,7 +583,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     """IDs of the entries that wait for the user or for such an entry. Other entries do not wait for them."""
     for entry in entries:
         prerequisite = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
-        later = last_resolve.get(entry.target)
+        later = last_resolve_by_target.get(entry.target)
         superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
         yield (
             entry,

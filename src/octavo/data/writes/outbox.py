@@ -194,12 +194,12 @@ class Outbox:
     ) -> bool:
         """Delete pending comments whose texts are unchanged, and call `on_removed` for each in the same transaction.
         Return whether any was deleted. Raises NotSaved."""
-        texts = {entry.id: entry.traits.text for entry in added}
+        text_by_id = {entry.id: entry.traits.text for entry in added}
 
         def is_unchanged(entry: OutboxEntry) -> bool:
-            return entry.state == "pending" and entry.traits.text == texts[entry.id]
+            return entry.state == "pending" and entry.traits.text == text_by_id[entry.id]
 
-        return bool(await self._entries.remove(list(texts), on_removed, is_unchanged))
+        return bool(await self._entries.remove(list(text_by_id), on_removed, is_unchanged))
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of `at`, the oldest first."""
@@ -418,10 +418,10 @@ class Outbox:
         """Store new entries and delete their drafts in one transaction. Raises NotSaved."""
         entries = self._new_entries(writes, state, held_until)
         used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
-        conditions = {entry.id: write.condition for entry, write in zip(entries, writes, strict=True)}
+        condition_by_id = {entry.id: write.condition for entry, write in zip(entries, writes, strict=True)}
 
         def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
-            condition = conditions[entry.id]
+            condition = condition_by_id[entry.id]
             return condition is None or condition(db)
 
         stored = await self._entries.insert(entries, is_wanted, partial(used_drafts.delete, self.state.namespace))
