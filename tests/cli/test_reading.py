@@ -90,6 +90,9 @@ def test_threads_are_filtered_by_place_status_and_author(demo: CommandLine) -> N
     assert page
     assert page < refs("-s", "harbour-api")
     assert demo.run("threads", "--demo", "harbour-api:no/such").code == 3
+    first = demo.run("threads", "--demo", "harbour-api", "--all", "--json", "ref,page,block").json[0]
+    assert refs(first["ref"]) == {first["ref"]}
+    assert first["ref"] in refs(f"harbour-api:{first['page']['path']}@{first['block']}")
 
 
 def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:

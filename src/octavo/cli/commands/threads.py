@@ -23,12 +23,18 @@ from octavo.cli.refs import RefResolver
 from octavo.concurrency import gather_bounded
 
 if TYPE_CHECKING:
+    from octavo.api.comments import Comment
     from octavo.tui.core.session import Session
 
 
 def _page_of(row: Row) -> str:
     page = row["page"]
     return (page["path"] or page["title"]) if page is not None else ""
+
+
+def _names_of(comment: Comment) -> set[str]:
+    """Return what a REF can have after `@` for a thread: its ID, and the key of its block."""
+    return {comment.id, comment.target.node.id} if comment.target.node is not None else {comment.id}
 
 
 _COLUMNS = (
@@ -42,7 +48,7 @@ _COLUMNS = (
 
 
 def _declare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("ref", nargs="?", metavar="REF", help="only of this space, change request or page")
+    command.add_argument("ref", nargs="?", metavar="REF", help="only of this space, change request, page or block")
     command.add_argument(
         "--status", choices=("open", "resolved", "all"), default="open", help="only with this status (default: open)"
     )
@@ -57,7 +63,8 @@ def _run(options: argparse.Namespace) -> int:
 
 async def _print_threads(session: Session, options: argparse.Namespace) -> None:
     resolver = RefResolver(session, options)
-    with Output(options, THREAD_FIELDS, _COLUMNS, empty="No threads.") as output:
+    columns = [each for each in _COLUMNS if each.name != "status" or options.status == "all"]
+    with Output(options, THREAD_FIELDS, columns, empty="No threads.") as output:
         threads = await _load_all(resolver, options)
         output.total = len(threads)
         for each in threads:
@@ -72,7 +79,9 @@ async def _load_all(resolver: RefResolver, options: argparse.Namespace) -> list[
     if options.author is not None:
         filters["authors"] = ((await resolver.user(options.author)).id,)
     if options.ref is not None:
-        lists = [await load_threads(resolver, await resolver.resolve(options.ref), **filters)]
+        target = await resolver.resolve(options.ref)
+        found = await load_threads(resolver, target, **filters)
+        lists = [[each for each in found if not target.block or target.block in _names_of(each.comment)]]
     else:
         discussions = await find_discussions(resolver)
 
