@@ -306,11 +306,11 @@ class SelectedBlocks:
                 self._on_change()
                 return True
 
-            count = plural(len(blocks), "pending comment")
+            label = plural(len(blocks), "pending comment")
             linked_note = " They will be resolved together." if len(blocks) > 1 else ""
-            change = LocalChange(f"add {count}", apply, undo, f"Removed {count}. Press A to continue the remark.")
+            change = LocalChange(f"add {label}", apply, undo, f"Removed {label}. Press A to continue the remark.")
             pronoun = "them" if len(blocks) > 1 else "it"
-            app.writes.change(change, message=f"Added {count}.{linked_note} Submit your review to send {pronoun}.")
+            app.writes.change(change, message=f"Added {label}.{linked_note} Submit your review to send {pronoun}.")
 
         excerpt = "\n".join(" ".join(each.text.split()) for each in blocks)
         title = f"Remark on {plural(len(blocks), 'block')}"

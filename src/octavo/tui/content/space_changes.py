@@ -173,11 +173,11 @@ def _known_effects(target: SpaceTarget, item: SpaceOrCollection) -> list[InfoRow
     space_count = sum(each.parent == item.id for each in target.spaces)
     collection_count = sum(each.parent == item.id for each in target.collections)
     counts = ((space_count, "space"), (collection_count, "collection"))
-    contents = " and ".join(plural(number, noun) for number, noun in counts if number)
+    summary = " and ".join(plural(number, noun) for number, noun in counts if number)
     destination = next(
         (f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level"
     )
-    info_rows = [InfoRow("care", "", f"{contents} in this collection will be moved {destination}.")] if contents else []
+    info_rows = [InfoRow("care", "", f"{summary} in this collection will be moved {destination}.")] if summary else []
     return [
         *info_rows,
         InfoRow("care", "", "Members and teams will lose the access that they have through this collection."),

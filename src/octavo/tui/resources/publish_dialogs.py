@@ -200,13 +200,13 @@ def _audience(snapshot: SiteSnapshot) -> InfoRow:
                 "no one yet: visitors need an active share link. Create or activate a share link in Share links.",
             )
         case "share-link":
-            count = (
+            phrase = (
                 "a share link"
                 if snapshot.active_links is None
                 else f"one of the {snapshot.active_links} active share links"
             )
             return InfoRow(
-                "care", "seen by", f"anyone with {'the active share link' if snapshot.active_links == 1 else count}"
+                "care", "seen by", f"anyone with {'the active share link' if snapshot.active_links == 1 else phrase}"
             )
         case "visitor-auth":
             return InfoRow("care", "seen by", "visitors who sign in (visitor authentication)")

@@ -213,11 +213,11 @@ async def _send_bulk_edit(
             break
         changed_count += 1
         add_reverse(item, each)
-    count = plural(changed_count, resource.singular, resource.plural)
-    message = f"Undid the change to {count}."
+    label = plural(changed_count, resource.singular, resource.plural)
+    message = f"Undid the change to {label}."
     if len(reverse_operations) < changed_count:
-        message = f"Undid the change to {len(reverse_operations)} of {count}. The others cannot be changed back by pressing u."
-    return SendResult("done", failure, _undo_of(live, f"undo the change to {count}", reverse_operations, message))
+        message = f"Undid the change to {len(reverse_operations)} of {label}. The others cannot be changed back by pressing u."
+    return SendResult("done", failure, _undo_of(live, f"undo the change to {label}", reverse_operations, message))
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:

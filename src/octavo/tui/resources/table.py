@@ -107,7 +107,7 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column, or in the order of the server if None. Sorting by it again reverses the order."""
+        """Sort by a column, or in the order of the server if None. Sorting by the same column reverses the order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_value(

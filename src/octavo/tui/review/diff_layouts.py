@@ -199,7 +199,7 @@ class AllPagesLayout:
         """Keys of the pages that were loaded during the current search."""
         self._failed: set[str] = set()
         self._fetched_at: datetime | None = None
-        """When the list of changes was fetched that `show` drew last."""
+        """Time when the list of changes that `show` drew last was fetched."""
         self._is_visible = False
         """True once the diff is laid out and has a size."""
         self._synced_keys = ("", "")

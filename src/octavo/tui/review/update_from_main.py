@@ -242,7 +242,7 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Open the conflicts of a change request. The conflicts of a merged one are resolved in another change request."""
+    """Open the conflicts of a change request. Those that its merge left in main are resolved in another one."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:
