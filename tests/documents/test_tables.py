@@ -7,6 +7,7 @@ import pytest
 from octavo.documents.blocks import plain_text
 from octavo.documents.source_reader import parse
 from tests.documents.checker import faults
+from tests.documents.rendered_line_checks import default_styles, lay_out_all, text_of
 
 
 def test_pipe_table_has_alignment_and_cells() -> None:
@@ -96,6 +97,21 @@ def test_table_header_can_be_hidden() -> None:
     (blank,) = parse("| | |\n|-|-|\n| a | b |\n").blocks
     assert shown.attrs["header_hidden"]
     assert blank.attrs["header_hidden"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "|![](one.png)|![](two.png)|\n|-|-|\n",
+        '<table><thead><tr><th><img src="one.png"></th><th><img src="two.png"></th></tr></thead></table>\n',
+    ],
+)
+def test_images_in_a_header_are_shown(source: str) -> None:
+    document = parse(source)
+    assert "header_hidden" not in document.blocks[0].attrs
+    shown = text_of(lay_out_all(document, 80, default_styles()))
+    assert "one.png" in shown
+    assert "two.png" in shown
 
 
 def test_table_with_card_view_is_cards() -> None:

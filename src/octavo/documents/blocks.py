@@ -155,6 +155,11 @@ class TableColumn(NamedTuple):
     options: Mapping[str, str] = NO_ATTRS
     """Labels of the options of a select, by option ID."""
 
+    @property
+    def has_title(self) -> bool:
+        """Return whether the title has text, an image or another sign."""
+        return any(run.text.strip() or run.kind not in ("text", "break") for run in self.title)
+
 
 class Block(NamedTuple):
     """A block of a page, as the table in the module docstring defines."""

@@ -286,7 +286,7 @@ class JsonTable:
         else:
             names = {"header_sticky": "stickyHeader", "search": "search"}
             draft.attrs |= {attribute: True for attribute, field in names.items() if self._view.get(field) is True}
-            if self._view.get("hideHeader") is True or not any(plain_text(column.title).strip() for column in columns):
+            if self._view.get("hideHeader") is True or not any(column.has_title for column in columns):
                 draft.attrs["header_hidden"] = True
         for record in self._records:
             row = self._row(as_object(record.get("values")), columns)

@@ -460,7 +460,7 @@ def _with_arguments(name: str, block: Block) -> str:
 
 def _table(block: Block) -> str:
     columns: Sequence[TableColumn] = block.attrs.get("columns", ())
-    has_title = any(plain_text(column.title).strip() for column in columns)
+    has_title = any(column.has_title for column in columns)
     is_plain = (
         bool(columns)
         and block.kind == "table"
@@ -490,7 +490,7 @@ def _pipe_cell(runs: Sequence[Run]) -> str:
 
 def _html_table(block: Block, columns: Sequence[TableColumn]) -> str:
     attributes = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
-    if not any(plain_text(column.title).strip() for column in columns):
+    if not any(column.has_title for column in columns):
         attributes = [each for each in attributes if each != "data-header-hidden"]
     if block.kind == "cards":
         attributes += ['data-view="cards"', *(['data-card-size="large"'] if block.attrs.get("size") == "large" else [])]

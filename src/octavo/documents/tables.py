@@ -44,7 +44,7 @@ def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
             else:
                 columns[-1] = columns[-1]._replace(title=runs)
     table_draft.attrs["columns"] = tuple(columns)
-    if not any(plain_text(column.title).strip() for column in columns):
+    if not any(column.has_title for column in columns):
         table_draft.attrs["header_hidden"] = True
     return table_draft
 
@@ -92,7 +92,7 @@ class HtmlTable:
             table_draft.attrs["full_width"] = True
         if is_cards:
             table_draft.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
-        elif not any(plain_text(column.title).strip() for column in columns):
+        elif not any(column.has_title for column in columns):
             table_draft.attrs["header_hidden"] = True
         table_draft.attrs |= {
             name: True

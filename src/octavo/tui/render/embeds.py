@@ -253,7 +253,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         row_width = width
     card_width = (row_width - (cards_per_row - 1)) // cards_per_row
     columns = visible_columns(block)
-    has_titles = not block.attrs.get("titles_hidden") and any(plain_text(column.title).strip() for _, column in columns)
+    has_titles = not block.attrs.get("titles_hidden") and any(column.has_title for _, column in columns)
     all_lines: list[Line] = []
     for start in range(0, len(block.children), cards_per_row):
         group = block.children[start : start + cards_per_row]

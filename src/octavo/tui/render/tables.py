@@ -496,7 +496,7 @@ def grid_by_width(
     is_first = has_start(block)
     cells_of_rows = cells_by_column(rows)
     head: list[list[list[StyledText]]] = []
-    if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
+    if not block.attrs.get("header_hidden") and any(column.has_title for _, column in columns):
         head.append([render_runs(column.title, styles, styles.strong, targets) for _, column in columns])
     body: list[list[list[StyledText]]] = []
     body_rows: list[Block] = []
