@@ -443,7 +443,7 @@ def _plain_text(tokens: Sequence[Token] | None) -> str:
 
 
 def _write_footnote(builder: RunBuilder, token: Token) -> None:
-    label = str(token.meta.get("label") or token.meta.get("id", 0) + 1)
+    label = str(token.meta["label"])
     builder.add_special("footnote", label, {"label": label})
 
 

@@ -15,8 +15,8 @@ from octavo.documents.inline import escape_emoji_names
 from octavo.documents.json_document import read_document
 from octavo.documents.markdown_to_json import JSON_NAMES
 
-_SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
-_BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:(?=-*(?:[\s|:]|$)))")
+_SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;))")
+_BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|#{2,6}(?=[^#])|[-+](?=\s|$)|={3,}|-{3,}|:(?=-*(?:[\s|:]|$)))")
 _FOOTNOTE_START = re.compile(r"^(\s*\[\^[^\]\s]*\])(?=:)")
 _NUMBER_START = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 _BAR = re.compile(r"(?<!\\)\|")

@@ -676,7 +676,9 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     """Let marks of one kind (`runs`) open and close in turn, if each mark can do so."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
-    for run in runs:
+    if len(runs) == _DOUBLE and _texts_around(state, runs[0])[0] == _texts_around(state, runs[1])[1] == "\n":
+        pairs.append((runs[0], runs[1]))  # The marks are around the whole text, so spaces next to them do not matter.
+    for run in runs if not pairs else ():
         if len(run) > _DOUBLE and not any(_texts_around(state, run)):
             continue  # Skip the marks of empty bold text, which `drop_empty_marks` removes.
         if opener is not None:

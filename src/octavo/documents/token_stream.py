@@ -392,7 +392,7 @@ def parser() -> MarkdownIt:
     """Return the Markdown parser with all rules of the platform. It needs an environment from `TokenStream`."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
-    markdown.use(footnote_plugin)
+    markdown.use(footnote_plugin, inline=False)
     markdown.block.ruler.at("table", table_rule, {"alt": ["paragraph", "reference"]})
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
     markdown.block.ruler.before("table", "too_deep", depth_rule)

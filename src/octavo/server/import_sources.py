@@ -482,8 +482,8 @@ class _Converter(MarkdownConverter):
         text = str(super().process_text(el, parent_tags))  # type: ignore[misc]  # not in its stubs
         if "_noformat" in (parent_tags or ()) or not isinstance(el.next_element, Tag) or el.next_element.name != "a":
             return text
-        # A link after `!` or `^` would be an image or a footnote.
-        return f"{text[:-1]}\\{text[-1]}" if text.endswith(("!", "^")) else text
+        # A link after `!` would be an image.
+        return f"{text[:-1]}\\{text[-1]}" if text.endswith("!") else text
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         el["alt"] = _escape_line(str(el.get("alt") or ""))
