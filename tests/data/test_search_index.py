@@ -564,7 +564,7 @@ class TestSections:
     def test_sections_have_the_headings_of_the_page(self) -> None:
         text = (
             "---\ndescription: not words\n---\n# Harbour\n\nBoats.\n\n## Fees {#x}\n\n```sh\n# no heading\ncost\n```\n\n"
-            '### <a id="own"></a>By day\n\n* [ ] one\n> two\n\n## Fees\n\nUnder\n=====\n\n{% tab title="Python" %}\n'
+            '### <a id="own"></a>By day\n\n* [ ] one\n> two\n\n##Fees\n\nUnder\n=====\n\n{% tab title="Python" %}\n'
             '[Read *this*](/there "x") and ![a map](map.png) &amp; `go`\n\n| a | b |\n|---|---|\n| c | d |\n'
         )
         found = [(each.path, each.anchor, each.nth, each.text) for each in sections(text, "Harbour")]

@@ -31,6 +31,8 @@ APART = {
     "HTML without an end": f"<figure>\n\n{FILLING}<!-- \n\n{FILLING}",
     "a formula over blank lines": f"$$\na\n\n{FILLING}\nb $$\n\n$$ c\n\n{FILLING}",
     "the end of a formula after a blank line": f"$$\na\n\nb + c + d\n\n$$\n\n{FILLING}",
+    "a formula and HTML below a table with loose dashes": f"| a | b |\n|-|\n| c | d |\n$$\na\n\n{FILLING}\nb $$\n\n"
+    f"| a | b |\n|-|\n| c | d |\n<table>\n\n{FILLING}\n\n</table>\n\n##a\n\n{FILLING}",
     "a tag over blank lines": f'{{% embed url="a\n\n{FILLING}" %}}\n\n{{% @x/y a="\n\n{FILLING}',
     "tags that may go without an end": f'{{% embed url="a" %}}\n\n{FILLING * 9}{{% embed url="b" %}}\nc\n{{% endembed %}}\n',
     "tags nobody knows": f"{{% what %}}\n\n{FILLING}{{% what %}}\n\n{FILLING}{{% endwhat %}}\n\n{{% that %}}\n{FILLING}",

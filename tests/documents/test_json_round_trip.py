@@ -21,7 +21,7 @@ from tests.documents.test_markdown_notations import CASES
 
 FURTHER = {
     "heading levels": '##### Five\n\n###### Six **bold** ##\n\n<h4 align="right" id="own">Four</h4>',
-    "paragraphs": '<p dir="rtl">שלום</p>\n\n<p align="right">a <u>b</u><br>c</p>\n\nA line\\\n1. no list\\\n# no heading\\\n- no item',
+    "paragraphs": '<p dir="rtl">שלום</p>\n\n<p align="right">a <u>b</u><br>c</p>\n\nA line\\\n1. no list\\\n# no heading\\\n\\##none\\\n- no item',
     "loose list": "* a\n\n  b\n\n* c\n\n- other\n- list\n\n3. x\n\n4. y\n\n   ```\n   code\n   ```",
     "tasks in lists": "1. [x] a\n2. [ ] b\n\n* [ ] c\n* d",
     "code": '{% code title="a \\"b\\" c" overflow="scroll" lineNumbers="false" fullWidth="true" %}\n````md\n```\n| a |\n\n````\n{% endcode %}\n\n```\n```',

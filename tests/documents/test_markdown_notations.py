@@ -258,6 +258,11 @@ CASES = {
         "<ul>\n<li>a\n<ol><li>b</ol>\n<li>c\n</ul>",
         "list\n  item\n    paragraph a\n    list [ordered=1]\n      item\n        paragraph b\n  item\n    paragraph c",
     ),
+    "headings without a space": (
+        "##One\ntext\n####(2) *Two* ##\n- ##3",
+        "heading [level=2] One\nparagraph text\nheading [level=4] (2)  <italic|Two>\nlist\n  item\n    heading [level=2] 3",
+    ),
+    "signs that are no headings": ("#One #2\n#######Seven\n    ##Four", "paragraph #One #2 #######Seven ##Four"),
     "html heading": ('<h2 align="center">T</h2>', "heading [level=2] T"),
     "html heading around markdown": ('<h2 align="center">\n\nT\n\n</h2>', "heading [level=2] T"),
     "markdown in an unknown element": (

@@ -316,3 +316,9 @@ def test_unclosed_fences_take_linear_time() -> None:
     # The test times out if each fence is compared with all fences after it.
     text = "`````a\n```\nb\n" * 200_000
     assert read_page(text).source == text
+
+
+def test_headings_without_a_space_and_tables_with_loose_dashes_are_blocks() -> None:
+    heading, table = read_page("##One\n| a | b |\n| : | : |\n| c | d |\n").children or ()
+    assert (heading.kind, heading.level) == ("heading", 2)
+    assert (table.kind, [row.head for row in table.children or ()]) == ("table", ["| c | d |"])

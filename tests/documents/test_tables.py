@@ -28,6 +28,36 @@ def test_surplus_cells_are_joined_to_the_last_column() -> None:
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
 
 
+@pytest.mark.parametrize(
+    ("dashes", "align"),
+    [
+        ("|:-|:-:|--:|", ["left", "center"]),
+        ("|-:|", ["right", None]),
+        ("| : | : |", [None, None]),
+        ("|---|---|---", [None, None]),
+    ],
+)
+def test_line_of_dashes_need_not_match_the_header(dashes: str, align: list[str | None]) -> None:
+    source = f"Above\n\n| A | B |\n{dashes}\n| 1 | 2 |\n\nBelow\n"
+    above, table, below = parse(source).blocks
+    assert [(plain_text(column.title), column.align) for column in table.attrs["columns"]] == [
+        ("A", align[0]),
+        ("B", align[1]),
+    ]
+    assert [cell.plain() for cell in table.children[0].children] == ["1", "2"]
+    assert (above.lines, table.lines, below.lines) == ((0, 1), (2, 5), (6, 7))
+    assert faults(source, widths=(80,)) == []
+    (quote,) = parse(f"> | A | B |\n> {dashes}\n> | 1 | 2 |\n").blocks
+    assert quote.children[0].kind == "table"
+
+
+@pytest.mark.parametrize(
+    "source", ["| A | B |\nC | D", "A | B | C\n-|-", "| A |\n    |---|---|", "| A | B |\n|---||---|"]
+)
+def test_text_with_bars_is_not_a_table(source: str) -> None:
+    assert all(block.kind != "table" for block in parse(source).blocks)
+
+
 def test_format_in_a_nested_table_ends_with_the_table() -> None:
     inner = "<table><tr><td><code>name</code></td><td>What it is called</td></tr></table>"
     source = f"<table><tr><td>a</td><td>Each has:{inner}</td></tr></table>\n"

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
 from markdown_it.parser_block import RuleFuncBlockType
-from markdown_it.rules_block import StateBlock, fence, list_block
+from markdown_it.rules_block import StateBlock, fence, heading, list_block
 from markdown_it.rules_block.table import escapedSplit, getLine, table
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter, Scanned
@@ -27,6 +27,9 @@ MAX_BLOCK_DEPTH = 32
 """Maximum nesting of lists, items and quotes. Deeper levels are shown as Markdown source."""
 _MAX_FORMULA_LINES = 200
 _FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
+_DASHES = re.compile(r"\|(?:[ \t]*(?::?-+:?|:)[ \t]*\|)+[ \t]*(?:(?::?-+:?|:)[ \t]*)?")
+"""The line below the header of a table."""
+_HEADING_WITHOUT_SPACE = re.compile(r"#{2,6}(?=[^#\s])")
 _ONE_LINE_CODE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
 
 
@@ -50,12 +53,55 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Surplus cells are added to the last cell of their row, but a surplus `***` becomes a divider. If a
-    table is too large, the rest is shown as Markdown source."""
-    if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
+    """Parse a table. The line of dashes may have more or fewer cells than the header, and a colon without dashes."""
+    if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH:
         return False
-    if silent:
+    if table(state, start, end, True):
+        return silent or _read_table(state, start, end)
+    if start + 1 >= end or not state.src.startswith("|", state.bMarks[start] + state.tShift[start]):
+        return False
+    dashes = _dashes_for_header(state, start)
+    if silent or not dashes:
+        return dashes != ""
+    return _read_with_line(state, start + 1, dashes, lambda: _read_table(state, start, end))
+
+
+def heading_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a heading. Unlike in CommonMark, `##Title` is a heading, too."""
+    if not state.src.startswith("#", state.bMarks[start] + state.tShift[start]) or state.is_code_block(start):
+        return False
+    if heading(state, start, end, silent):
         return True
+    match = _HEADING_WITHOUT_SPACE.match(getLine(state, start))
+    if silent or not match:
+        return match is not None
+    spaced = f"{match[0]} {getLine(state, start)[match.end() :]}"
+    return _read_with_line(state, start, spaced, lambda: heading(state, start, end, False))
+
+
+def _read_with_line(state: StateBlock, line: int, text: str, read: Callable[[], bool]) -> bool:
+    """Call `read` as if the line had another text. The text is at the end of the source meanwhile."""
+    source, place = state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line])
+    state.src += text
+    state.bMarks[line], state.eMarks[line], state.tShift[line] = len(source), len(state.src), 0
+    is_read = read()
+    state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line]) = source, place
+    return is_read
+
+
+def _dashes_for_header(state: StateBlock, start: int) -> str:
+    """Return a line of dashes with as many cells as the header in line `start`. Empty if no line of dashes follows."""
+    below, is_code = getLine(state, start + 1), state.is_code_block(start) or state.is_code_block(start + 1)
+    if is_code or state.sCount[start + 1] < state.blkIndent or not _DASHES.fullmatch(below):
+        return ""
+    dashes = [cell.strip() for cell in below.strip().strip("|").split("|")]
+    count = len(escapedSplit(getLine(state, start).strip().strip("|")))
+    return "|".join(["", *(cell if "-" in cell else "---" for cell in (dashes + ["---"] * count)[:count]), ""])
+
+
+def _read_table(state: StateBlock, start: int, end: int) -> bool:
+    """Add the tokens of a table. Surplus cells are added to the last cell of their row, but a surplus `***` becomes a
+    divider. If the table is too large, the rest is shown as Markdown source."""
     first_token, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
     limit = min(end, start + 2 + max_table_rows(max(1, pipes - 1)))
     if len(state.src) > MAX_ROW_LENGTH:
@@ -289,7 +335,7 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
         end_index = bisect_right(ends, state.eMarks[start])
         if end_index == len(ends):
             return False
-        if ends[end_index] >= len(state.src):
+        if ends[end_index] >= state.env["window"].length:
             state.env["window"].is_incomplete = True
             return False
         last = bisect_right(state.eMarks, ends[end_index], start, end)
@@ -434,7 +480,7 @@ def _line_after(
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found_position = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
-    if found_position >= len(state.src):
+    if found_position >= state.env["window"].length:
         return None
     line = bisect_left(state.eMarks, found_position, first_line, end_line)
     return line + 1 if line < min(end_line, first_line + max_lines) else None

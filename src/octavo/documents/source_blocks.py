@@ -23,7 +23,7 @@ FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
 ROWS_AND_ITEMS = frozenset({"item", "row"})
 """Kinds of blocks that both sides can add at the same position without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_HEADING = re.compile(r" {0,3}(#{1,6}(?=[ \t]|$)|#{2,6}(?=[^#\s]))")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
 """A line break that readers see (group 1), or other white space."""
 _TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
@@ -40,7 +40,7 @@ _HTML_BEFORE_TAG = re.compile(r"</(?:table|pre|figure|details)>[ \t]*(?=\{%)", r
 _HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
 _HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
-_DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ \t]*")
+_DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*(?::?-+:?|:)[ \t]*(?:\||$))+[ \t]*")
 
 _MAX_DEPTH = 40
 """Maximum nesting of blocks. Deeper blocks are read as paragraphs."""

@@ -39,6 +39,7 @@ from octavo.documents.markdown_rules import (
     block_tag_rule,
     depth_rule,
     fence_rule,
+    heading_rule,
     html_rule,
     list_rule,
     scan_next_to_cjk,
@@ -399,6 +400,7 @@ def parser() -> MarkdownIt:
     markdown.block.ruler.before("table", "platform_tag", block_tag_rule, interrupts)
     markdown.block.ruler.before("fence", "platform_math", block_math_rule, interrupts)
     markdown.block.ruler.at("fence", fence_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    markdown.block.ruler.at("heading", heading_rule, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.block.ruler.at("list", list_rule, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.block.ruler.at("html_block", html_rule, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.inline.ruler.before("escape", "platform_math", markdown_rules.inline_math_rule)

@@ -79,7 +79,7 @@ _MAX_EXCERPT_LENGTH = 240
 _QUOTE = re.compile(r" {0,3}> ?")
 _QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
+_BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|##|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
 """Matches a line of Markdown that begins a new block, and so does not continue the paragraph above."""
 
 
