@@ -62,6 +62,11 @@ _LOOSE = re.compile(r"""<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=
 """The tag of an element whose quotes are not closed: for cmark-gfm it is text."""
 _AROUND_MENTION = re.compile(r'\[([^\[\]\n]*\[[^\[\]\n]+\]\([^()\n]+"mention"\)[^\[\]\n]*)\]\([^()\n]*\)')
 """A link around a mention: for cmark-gfm it is brackets and an address."""
+_SPACED_IMAGE = re.compile(
+    r"""(!\[[^\[\]\n]*\]\()([^()<>"'\n]*(?:\([^()<>"'\n]*\)[^()<>"'\n]*)*\.(?:png|jpe?g|gif|svg|webp)) *\)""",
+    re.IGNORECASE,
+)
+"""An image whose path may contain spaces: for cmark-gfm it is brackets and an address."""
 _FENCE_BEFORE_TAG = re.compile(r"([ \t]*(?:`{3,}|~{3,}))[ \t]*(<!--held \d+-->.*)")
 _AFTER_HTML = re.compile(
     r"(.*</(?:details|div|figure|p|picture|pre|summary|table)>)[ \t]*((?!<)(?!.*</?(?:div|figure|p|table)\b).*[^>\s])\s*",
@@ -179,7 +184,8 @@ class _Reader:
         number = source.count("\n", 0, self.first) + 1
         out: list[str] = []
         is_code = False
-        for row in _AROUND_MENTION.sub(r"\1", _TAKEN_OUT.sub(self._hold, source[self.first :])).split("\n"):
+        rest = _AROUND_MENTION.sub(r"\1", _TAKEN_OUT.sub(self._hold, source[self.first :]))
+        for row in _SPACED_IMAGE.sub(r"\1<\2>)", rest).split("\n"):
             is_code ^= row.lstrip().startswith(("```", "~~~"))
             if not is_code and _BREAK.fullmatch(row) and out and out[-1].strip():
                 row = "&nbsp;"
