@@ -563,8 +563,11 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
             return True
         return False
 
-    for names_of in (_exact_section_names, _section_names):
-        old_names, new_names = names_of(old), names_of(new)
+    for is_exact in (True, False):
+        old_names, new_names = (
+            [(each.kind_and_title, *(node.look_id for node in each.body if is_exact)) for each in side]
+            for side in (old, new)
+        )
         old_counts, new_counts = Counter(old_names), Counter(new_names)
         new_indexes = {name: j for j, name in enumerate(new_names) if new_counts[name] == old_counts[name] == 1}
         for i, name in enumerate(old_names):
@@ -583,11 +586,3 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
             if index is not None:
                 pair(i, unmatched_indexes[index], _MIN_SECTION_SIMILARITY)
     return counterparts
-
-
-def _section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [section.kind_and_title for section in sections]
-
-
-def _exact_section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [(section.kind_and_title, *(node.look_id for node in section.body)) for section in sections]

@@ -155,8 +155,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """If a draft with a note has one old and one new block of the same kind, return a plain comparison of both blocks.
-    Return any other draft unchanged."""
+    """Return a plain comparison if a draft with a note has one old and one new block of one kind, else the draft."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])

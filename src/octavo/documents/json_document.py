@@ -335,9 +335,8 @@ def _prompt(node: _Node) -> DraftBlock:
 
 
 def _hint(node: _Node) -> DraftBlock:
-    return DraftBlock(
-        "hint", {"style": node.text("style") or "info", **node.text_attributes(icon="icon")}, node.blocks()
-    )
+    attrs = {"style": node.text("style") or "info", **node.text_attributes(icon="icon")}
+    return DraftBlock("hint", attrs, node.blocks())
 
 
 def _openapi(node: _Node) -> DraftBlock:

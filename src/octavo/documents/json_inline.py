@@ -157,7 +157,8 @@ class InlineReader:
             yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner_runs)
         elif kind == "annotation":
             label = as_text(data.get("label"))
-            body = _fragment_nodes(node, "annotation-body")
+            fragments = nodes_in(node.get("fragments"))
+            body = next((each.get("nodes") for each in fragments if each.get("fragment") == "annotation-body"), None)
             if body is not None or not label:
                 label = label or str(len(self.notes) + 1)
                 self.notes.append((label, body))
@@ -171,10 +172,6 @@ class InlineReader:
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:
     names = data.get("marks")
     return frozenset(MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in MARKS)
-
-
-def _fragment_nodes(node: dict[str, Any], name: str) -> Any:
-    return next((each.get("nodes") for each in nodes_in(node.get("fragments")) if each.get("fragment") == name), None)
 
 
 def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:

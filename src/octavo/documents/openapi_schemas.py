@@ -98,8 +98,7 @@ class SchemaReader:
     def read_field(
         self, name: str, schema: Any, required: bool, ancestor_references: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema at `depth`, with its nested fields. References in `ancestor_references`, which
-        would be circular, are not followed."""
+        """Return the field for a schema, with nested fields. References in `ancestor_references` are not followed."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)

@@ -65,7 +65,7 @@ class HtmlTable:
         self._table: HtmlTag | None = None
         self._rows: list[list[_Cell]] = []
         self._head_row_count = 0
-        self._in_head = False
+        self._is_in_head = False
         self._cell: _Cell | None = None
         self._options: dict[int, dict[str, str]] = {}
         self._caption: RunBuilder | None = None
@@ -83,7 +83,9 @@ class HtmlTable:
     def to_draft_block(self) -> DraftBlock:
         attrs = self._table.attrs if self._table else {}
         is_cards = attrs.get("data-view") == "cards"
-        head = self._rows[0] if self._head_row_count or _is_header(self._rows) else []
+        first_row = self._rows[0] if self._rows else []
+        has_head = bool(self._head_row_count) or all(cell.tag.name == "th" for cell in first_row)
+        head = first_row if has_head else []
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
@@ -129,12 +131,12 @@ class HtmlTable:
         elif self._depth > 1 and self._cell:
             self._read_nested(tag)
         elif tag.name in ("thead", "tbody", "tfoot"):
-            self._in_head = tag.name == "thead" and not tag.is_closing
+            self._is_in_head = tag.name == "thead" and not tag.is_closing
         elif tag.name == "tr":
             self._cell = None
             if not tag.is_closing:
                 self._rows.append([])
-                self._head_row_count += self._in_head
+                self._head_row_count += self._is_in_head
         elif tag.name in ("td", "th"):
             self._begin_cell(tag, line)
         elif tag.name == "option" and self._cell and not tag.is_closing:
@@ -213,10 +215,6 @@ def _add_cell_text(builder: RunBuilder, text: str) -> None:
     if " ".join(prose_lines).strip():
         builder.add_line_break()
         builder.add_html_text(" ".join(prose_lines))
-
-
-def _is_header(rows: list[list[_Cell]]) -> bool:
-    return bool(rows and rows[0]) and all(cell.tag.name == "th" for cell in rows[0])
 
 
 def _cells(row: list[_Cell], columns: Sequence[TableColumn]) -> list[DraftBlock]:

@@ -293,10 +293,6 @@ def _code(tag: Tag) -> DraftBlock:
     return DraftBlock("code-wrapper", attrs)
 
 
-def _content_ref(tag: Tag) -> DraftBlock:
-    return DraftBlock("content-ref", {"url": _argument_or_word(tag, "url", "page")})
-
-
 def _embed(tag: Tag) -> DraftBlock:
     attrs = {"url": _argument_or_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
     return DraftBlock("embed", attrs | _texts(tag, caption="caption"))
@@ -380,7 +376,10 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "expandable": _expandable,
     "prompt": _prompt,
     "code": _code,
-    **dict.fromkeys(("content-ref", "page-ref"), _content_ref),
+    **dict.fromkeys(
+        ("content-ref", "page-ref"),
+        lambda tag: DraftBlock("content-ref", {"url": _argument_or_word(tag, "url", "page")}),
+    ),
     "embed": _embed,
     "file": lambda tag: DraftBlock(
         "file", {"src": _argument_or_word(tag, "src", "url")} | _texts(tag, caption="caption")

@@ -93,8 +93,7 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, paths: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the space has the same table of contents. `paths` are those of
-    existing and exported files."""
+    """Return the change to `SUMMARY.md`. None if it stays. `paths` are those of existing and exported files."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]

@@ -134,8 +134,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
-    """Merge the front matter of three files key by key, and return its lines. Conflicts get conflict markers with
-    `marker_labels`, of `local` and of `main`."""
+    """Merge front matter key by key, and return its lines. Conflict markers get `marker_labels` (`local`, `main`)."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, local, main)]
     lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -358,8 +357,7 @@ class FolderLayout:
         return _target_and_anchor(links.resolve(url, link_base(page), self._server_links))[0] == target_id
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
-        """Return the text for a page's file. `markdown` is the page's text from the server, and `existing` the current
-        text of the file, as for `write_page`."""
+        """Return the text for a page's file. `markdown` is the server's text, `existing` the file's current text."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""

@@ -45,8 +45,7 @@ class PageFindings:
 
 @dataclass(frozen=True)
 class AddedRanges:
-    """The text that a change request added or deleted: ranges of columns, counted from 0, by line, counted from 1. An
-    empty range stands for deleted text."""
+    """Added text: ranges of columns, counted from 0, by line, counted from 1. Deleted text is an empty range."""
 
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 

@@ -159,8 +159,7 @@ def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
-    """Return whether an old and a new block belong together. `shared_count` is the number of words that both have, and
-    `shorter_length` the number of words in the shorter block."""
+    """Return whether two blocks belong together: `shared_count` words are in both, `shorter_length` in the shorter."""
     if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}

@@ -1,5 +1,4 @@
-"""The result of a merge of a page: merged text, and conflicts that the user must resolve. Also reads a page with
-conflict markers back into conflicts."""
+"""A merged page: its text, and the conflicts that the user must resolve. Also reads them from conflict markers."""
 
 from __future__ import annotations
 
@@ -305,7 +304,8 @@ def read_marked_page(text: str, original_merge: MergedPage | None = None) -> Mer
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedContent]] = {}
     for each in _contents_between_markers(original_merge.root) if original_merge is not None else ():
-        by_sides.setdefault(_sides(each.content), []).append(each)
+        side_texts = [_strip_blank_lines(text_of_side(each.content, side) or "") for side in SIDES]
+        by_sides.setdefault((side_texts[0], side_texts[1]), []).append(each)
     children: list[MergedChild] = []
     end = 0
     for markers in find_markers(text):
@@ -359,12 +359,6 @@ def _contents_between_markers(block: MergedBlock) -> Iterator[_MarkedContent]:
             else:
                 yield _MarkedContent(content, gap, gap_after)
         gap = after
-
-
-def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
-    return _strip_blank_lines(text_of_side(content, "main") or ""), _strip_blank_lines(
-        text_of_side(content, "request") or ""
-    )
 
 
 def _strip_blank_lines(text: str) -> str:
