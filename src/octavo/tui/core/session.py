@@ -81,7 +81,7 @@ class Session:
     latest_requests: Callable[[], Iterator[Activity]]
     """Yields the latest API requests, the newest first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """Yields the bytes of the file at a download URL. The second argument is the maximum size. Raises ApiError."""
+    """Yields the bytes of a file. The arguments are its download URL and the maximum size in bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
     """Sends a file to an upload URL, without the API key and without retries. The arguments are the URL, the chunks,
     the size in bytes and the MIME type. Raises ApiError."""

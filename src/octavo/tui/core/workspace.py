@@ -346,7 +346,7 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return a sentence that says why a space is not in the list of spaces. Empty if it is, or during loading."""
+        """Return a sentence that says why the list of spaces lacks a space. Empty if it has the space or is loading."""
         if self.spaces.value is None or self.spaces.is_loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -386,7 +386,7 @@ class Workspace:
 
     @property
     def failure_reasons(self) -> dict[str, str]:
-        """Why the last write to a thread failed, by ID of the first comment. Threads without failure are missing."""
+        """Why the last write to a thread failed, by ID of the first comment. Threads without a failure are missing."""
         if self._session is None:
             return {}
         own_entries = self._session.outbox.own_entries

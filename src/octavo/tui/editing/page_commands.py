@@ -59,7 +59,8 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True from the start of an edit until its editor closes or a dialog opens. Until then, others are ignored."""
+        """True from the start of an edit until its editor closes or a dialog opens. Other edits are ignored until
+        then."""
 
     def disabled_reason(self) -> str | None:
         """Return why the user cannot edit pages here. None if the user can."""

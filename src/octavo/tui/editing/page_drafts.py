@@ -71,7 +71,7 @@ class PageDraftKey:
 
 @dataclass(frozen=True)
 class ToConflicts(Route):
-    """Route to the view in which the user resolves conflicts between a draft and edits by others of the same page."""
+    """Route to the view for conflicts between a draft of a page and edits that others made to this page."""
 
     key: PageDraftKey
     title: str

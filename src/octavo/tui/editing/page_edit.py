@@ -71,7 +71,7 @@ class PageEdit:
     change_request: ChangeRequest | None = None
     """Change request in which the page is edited. None to edit the page of main, and then ask where to save it."""
     on_end: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called when the edit ends, with the change request that now has the text, or with None if it was not sent."""
+    """Called when the edit ends, with the change request that has the text, or with None if the text was not sent."""
     block: Block | None = None
     """Block of the page at which the editor opens. None for the start of the page."""
 
