@@ -124,13 +124,13 @@ class BlockCursor(PanePart):
             return Region()
         viewport = self.viewport
         row = viewport.row_of(selected.start, viewport.widget.size.height)
-        block = Region(
+        block_region = Region(
             viewport.widget.region.x,
             viewport.widget.region.y + row,
             viewport.widget.size.width,
             selected.last - selected.first + 1,
         )
-        return block.intersection(viewport.widget.region)
+        return block_region.intersection(viewport.widget.region)
 
     def visible_spans(self) -> list[BlockSpan]:
         """Return the visible blocks that may be selected when the user scrolls (`Contents.reachable_spans`)."""

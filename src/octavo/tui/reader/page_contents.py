@@ -133,9 +133,9 @@ class PageThreads:
     def paths_by_block(self, chunk_index: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
             return {}
-        spans = {span.block.key for span in self.cursor.spans_of(chunk_index)}
+        visible_keys = {span.block.key for span in self.cursor.spans_of(chunk_index)}
         chunk = self.viewport.virtual_lines.chunks[chunk_index]
-        return marks.paths_at(spans, chunk.block, chunk.slice)
+        return marks.paths_at(visible_keys, chunk.block, chunk.slice)
 
     def with_mark(self, strip: Strip, chunk_index: int, number: int, line: Line, line_width: int) -> Strip:
         """Return the strip of line `number` of a chunk. If a block with threads or drafts begins there, the strip shows

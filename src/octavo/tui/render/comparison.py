@@ -256,17 +256,17 @@ def _is_long_row(row: DiffEntry) -> bool:
 
 
 def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
-    group: list[TextPart] = []
+    slice_words: list[TextPart] = []
     cost = 0
     for word in words:
         for part in _split_equal_part(word):
-            group.append(part)
+            slice_words.append(part)
             cost += text_cost((part.run,))
             if cost > SLICE_COST:
-                yield tuple(group)
-                group, cost = [], 0
-    if group:
-        yield tuple(group)
+                yield tuple(slice_words)
+                slice_words, cost = [], 0
+    if slice_words:
+        yield tuple(slice_words)
 
 
 def _split_equal_part(word: TextPart) -> Iterator[TextPart]:

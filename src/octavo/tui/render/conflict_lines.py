@@ -196,19 +196,19 @@ def _conflicts_and_text(
     comparison: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
     remaining_views = list(located_views)
-    collected: list[DiffChunk] = []
+    chunks_before: list[DiffChunk] = []
     for chunk in _all_chunks(comparison):
         first_line = _first_line(chunk)
         while remaining_views and first_line is not None and remaining_views[0][0] < first_line:
-            yield from _unconflicted_text(collected)
+            yield from _unconflicted_text(chunks_before)
             yield remaining_views.pop(0)[1]
-            collected = []
-        collected.append(chunk)
+            chunks_before = []
+        chunks_before.append(chunk)
     for _, view in remaining_views:
-        yield from _unconflicted_text(collected)
+        yield from _unconflicted_text(chunks_before)
         yield view
-        collected = []
-    yield from _unconflicted_text(collected)
+        chunks_before = []
+    yield from _unconflicted_text(chunks_before)
 
 
 def _unconflicted_text(chunks: Sequence[DiffChunk]) -> Iterator[UnconflictedText]:

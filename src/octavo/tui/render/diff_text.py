@@ -287,9 +287,9 @@ def render_table_change(
         return add_gutter([Line(pieces, block) for pieces in panned], sign, number, styles, side_widths.side)
 
     def pair_of_row(row: _ChangedRow) -> SidePair:
-        before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
-        after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
-        return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
+        old_lines = side(row.old, row.old_block, row.signs[0], row.numbers[0])
+        new_lines = side(row.new, row.new_block, row.signs[1], row.numbers[1])
+        return SidePair(old_lines, new_lines, is_same=row.signs[0] == row.signs[1])
 
     def on_both_sides(piece: StyledText) -> SidePair:
         pieces = truncate([piece], text_width, styles.glyphs.ellipsis)

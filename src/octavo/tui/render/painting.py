@@ -139,8 +139,8 @@ class MatchSpan(NamedTuple):
 
 def needle_pattern(needle: str) -> re.Pattern[str]:
     """Return a pattern that finds `needle` in text folded by `fold`, also across line breaks."""
-    parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
-    return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
+    patterns = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
+    return re.compile(r"\n?".join(patterns).replace(r"\n?\s+\n?", r"\s+"))
 
 
 class _BlockText(NamedTuple):

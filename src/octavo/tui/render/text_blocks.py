@@ -283,10 +283,10 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _begins_with_title(children: Sequence[Block]) -> bool:
-    first = children[0]
-    if first.kind != "paragraph" or len(children) == 1:
-        return first.kind == "heading"
-    runs = [run for run in first.runs if run.text.strip()]
+    first_child = children[0]
+    if first_child.kind != "paragraph" or len(children) == 1:
+        return first_child.kind == "heading"
+    runs = [run for run in first_child.runs if run.text.strip()]
     return bool(runs) and all(run.kind == "text" and "bold" in run.marks for run in runs)
 
 
@@ -367,11 +367,11 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [decoration(f" {str(number).rjust(digits)} ", styles.button), decoration(" ")]
-        side = " " if is_last else glyphs.vertical
-        rail = [decoration(f" {blank}{side}  ", styles.line)]
+        rail_sign = " " if is_last else glyphs.vertical
+        rail = [decoration(f" {blank}{rail_sign}  ", styles.line)]
         all_lines += indent(lines, rail if is_continued else mark, rail)
         if not is_last and has_end(step):
-            all_lines.append(Line([decoration(f" {blank}{side}", styles.line)]))
+            all_lines.append(Line([decoration(f" {blank}{rail_sign}", styles.line)]))
     return all_lines
 
 

@@ -676,11 +676,11 @@ class ItemPainter:
         lines, strips_by_style = entry
         if (strips := strips_by_style.get(cursor_style)) is None:
             style_suffix = "-blurred" if cursor_style == "blurred" else ""
-            base = widget.get_visual_style(f"line--cursor{style_suffix}") if is_cursor else widget.visual_style
+            base_style = widget.get_visual_style(f"line--cursor{style_suffix}") if is_cursor else widget.visual_style
             bar = Content.styled("▌", self.style(f"line--bar{style_suffix}")) if is_cursor else Content(" ")
             missing_lines = [Content("")] * (widget.item_height - len(lines))
             strips = strips_by_style[cursor_style] = [
-                self.make_strip(bar + line, width, base) for line in (*lines, *missing_lines)
+                self.make_strip(bar + line, width, base_style) for line in (*lines, *missing_lines)
             ]
         return strips
 

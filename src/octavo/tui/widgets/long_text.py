@@ -274,10 +274,10 @@ class WrappedRows:
         """Return the column of the row `line_index` that is at the cell `x_offset` of its wrapped line `y_offset`. A
         `y_offset` of -1 stands for the last wrapped line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
-        section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
-        start = offsets[section - 1] if section else 0
-        is_last_line = section == len(offsets)
-        end = len(row) if is_last_line else offsets[section]
+        line_number = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
+        start = offsets[line_number - 1] if line_number else 0
+        is_last_line = line_number == len(offsets)
+        end = len(row) if is_last_line else offsets[line_number]
         cells = column = 0
         for part, tab_width in get_tab_widths(row[start:end], self.tab_width):
             for letter in part:
