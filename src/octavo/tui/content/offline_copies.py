@@ -35,7 +35,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         app.say(f"Could not make {title} available offline: {as_clause(str(error))}.", tone="failed")
         return
 
-    def start() -> None:
+    def start_download() -> None:
         offline.add(space)
         pages_text = f"{plural(size.page_count, 'page')} (about {format_size(size.byte_count)})"
         app.say(
@@ -43,7 +43,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         )
 
     if not size.is_large:
-        start()
+        start_download()
         return
 
     app.ask(
@@ -53,7 +53,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
             intro=f"Octavo will download {size.page_count:,} pages (about {format_size(size.byte_count)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
-        lambda _: start(),
+        lambda _: start_download(),
     )
 
 

@@ -243,10 +243,10 @@ def open_link_test(app: Shell, table: CurrentTable, link: str = "", info_rows: t
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if info_rows else "Octavo follows the redirects on the site, as a browser would."
     dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, info_rows=info_rows, field=field)
-    app.ask(dialog, lambda answer: app.background(_show_result(app, table, answer.text)))
+    app.ask(dialog, lambda answer: app.background(_show_test_result(app, table, answer.text)))
 
 
-async def _show_result(app: Shell, table: CurrentTable, link: str) -> None:
+async def _show_test_result(app: Shell, table: CurrentTable, link: str) -> None:
     screen = app.screen
     try:
         with show_progress(app, f"Testing {link}…"):
@@ -285,10 +285,10 @@ def open_site_search(app: Shell, table: CurrentTable) -> None:
     """Ask for a query, and show the pages of the site that match. Open the page that the user chooses."""
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     dialog = ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field)
-    app.ask(dialog, lambda answer: app.background(_show_results(app, table, answer.text)))
+    app.ask(dialog, lambda answer: app.background(_show_search_results(app, table, answer.text)))
 
 
-async def _show_results(app: Shell, table: CurrentTable, query: str) -> None:
+async def _show_search_results(app: Shell, table: CurrentTable, query: str) -> None:
     op = search.InSite(at=table.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
     screen = app.screen
     with show_progress(app, f"Searching for “{query}”…"), explained("Could not search the site"):

@@ -51,7 +51,7 @@ def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection
     return [f"{url} and all links under it will stop working."] if url else []
 
 
-def _removed_spaces(section: site_structure.SiteSection) -> str:
+def _removed_spaces_text(section: site_structure.SiteSection) -> str:
     names = ", ".join(space.title or space.id for space in section.site_spaces)
     title = site_tree.title_of(section)
     return f"The spaces in {title} will also be removed from the site: {names}." if names else f"{title} has no spaces."
@@ -96,7 +96,7 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
     actions=(_SET_DEFAULT,),
     delete_verbs=("remove", "removed"),
     container="site",
-    delete_effects=lambda item: [*_visitor_effects(item), _removed_spaces(item)],
+    delete_effects=lambda item: [*_visitor_effects(item), _removed_spaces_text(item)],
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
@@ -169,12 +169,12 @@ STRUCTURE: Resource[site_tree.SitePartRow] = Resource(
 )  # fmt: skip
 
 
-def _destination(redirect: redirects.Redirect) -> str:
+def _destination_url_or_id(redirect: redirects.Redirect) -> str:
     destination = redirect.destination
     return destination.url or destination.site_section_id or destination.page_id or destination.site_space_id or ""
 
 
-def _recreate_redirect(arguments: Arguments, redirect: redirects.Redirect) -> Operation[Any] | None:
+def _recreate_operation(arguments: Arguments, redirect: redirects.Redirect) -> Operation[Any] | None:
     values = {**arguments, "source": redirect.source, "destination": redirect.destination.model_dump(exclude_none=True)}
     is_known = redirect.destination.kind in ("site-section", "site-space", "site-page")
     return build_operation(redirects.Create, values) if is_known else None
@@ -188,7 +188,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     ids=id_argument("site_redirect_id"),
     columns=(
         ResourceColumn("SOURCE", "source"),
-        ResourceColumn("DESTINATION", _destination, is_id=True),
+        ResourceColumn("DESTINATION", _destination_url_or_id, is_id=True),
         ResourceColumn("IN SPACE", lambda item: item.destination.site_space_id if item.destination.page_id else None, is_id=True, drop_priority=2),
         ResourceColumn("TYPE", "destination.kind", 9, drop_priority=1, is_code=True),
         ResourceColumn("PROBLEM", "problem", 16, render=site_checks.problem_label),
@@ -198,7 +198,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     derive_items=site_checks.with_problems,
     command=TableCommand("Test a link", site_checks.open_link_test, redirects.List),
     permissions=_EDIT_PERMISSIONS,
-    recreate=_recreate_redirect,
+    recreate=_recreate_operation,
     load_details=site_checks.redirect_details,
     delete_effects=lambda item: [f"Links to {item.source} will stop working."],
 )  # fmt: skip

@@ -73,11 +73,11 @@ def children_of(part: SitePart) -> tuple[SitePart, ...]:
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
         case SectionGroup():
             children = part.children or part.sections
-            return tuple(_in_group(child, part.id) for child in children)
+            return tuple(_with_group(child, part.id) for child in children)
     return ()
 
 
-def _in_group(part: SitePart, group: str | None) -> SitePart:
+def _with_group(part: SitePart, group: str | None) -> SitePart:
     return part.model_copy(update={"section_group": group}) if isinstance(part, SiteSection | SectionGroup) else part
 
 
@@ -201,7 +201,7 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
         index = next((index for index, each in enumerate(new_siblings) if each.id == neighbor.id), None)
         if index is not None:
             is_space = isinstance(part, SiteSpace)
-            moved_part = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
+            moved_part = part.model_copy(update={"section": parent}) if is_space else _with_group(part, parent)
             new_siblings.insert(index + offset, moved_part)
         return tuple(new_siblings)
 

@@ -386,10 +386,10 @@ class DiffCache:
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.create_task(self._compare(page))
-            task.add_done_callback(lambda finished: self._task_finished(key, finished))
+            task.add_done_callback(lambda finished: self._on_task_finished(key, finished))
         return task
 
-    def _task_finished(self, key: DiffKey, task: asyncio.Task[PageComparison]) -> None:
+    def _on_task_finished(self, key: DiffKey, task: asyncio.Task[PageComparison]) -> None:
         if self._tasks.get(key) is not task:
             return  # The task was canceled, or it compares revisions that are no longer shown.
         del self._tasks[key]

@@ -290,9 +290,9 @@ class _Planner:
                 kind = _OBJECT_NAMES.get(change.type.rpartition("_")[0], change.type)
                 self._not_reverted.append(f"{title_of(change)}: {kind} cannot be reverted")
         ids = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
-        reverted, edited_later = self._revert_edits(by_kind.get("page_edited", []))
+        reverted, edited_later = self._plan_edits(by_kind.get("page_edited", []))
         restored_ids = set(ids)
-        moved_pages = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
+        moved_pages = tuple(self._plan_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted_ids = self._deletable_pages(by_kind.get("page_created", []), {each.page.id for each in moved_pages})
         if moved_pages:  # A move can shift restored siblings, so these get a position again.
             before = self._before
@@ -316,7 +316,7 @@ class _Planner:
         id_set = set(page_ids)
         return [page_id for page_id in self._before.pages if page_id in id_set]
 
-    def _revert_edits(self, page_ids: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
+    def _plan_edits(self, page_ids: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
         reverted_pages: list[Page] = []
         edited_later: list[PageEditedLater] = []
         for page_id in self._in_order(page_ids):
@@ -347,7 +347,7 @@ class _Planner:
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
         return PageEditedLater(page_id, page_now.title or "Untitled", fields, merges_text)
 
-    def _revert_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[FormerPosition]:
+    def _plan_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[FormerPosition]:
         for page_id in page_ids:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
                 continue  # The page was deleted after the merge, or has been moved back.

@@ -265,7 +265,7 @@ class Comparison:
         if self._is_opening:
             self._set_base("review" if self.has_changed_since_review else "base")
             self._finish_opening()
-        if self._base != "base" or self._merge_revision is not None:
+        if self._base != "base" or self._merge_revision_id is not None:
             self.replace_worker("changes", partial(self._compare_revisions, self._base))
             return
         self._show_listed_changes(self._compare_head(self.change_request.base))
@@ -346,7 +346,7 @@ class Comparison:
         self._set_changes(pages, 0)
 
     @property
-    def _merge_revision(self) -> str | None:
+    def _merge_revision_id(self) -> str | None:
         return self.change_request.revision_merged if self.change_request.status == "merged" else None
 
     def _compare_head(self, old_id: str | None, old_name: str = "") -> ComparedRevisions:
@@ -361,8 +361,8 @@ class Comparison:
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
                 return self._compare_head(space.revision, _OLD_REVISION_NAMES["main"])
-        if self._merge_revision is not None:
-            new_ref = self.space.revision_ref(self._merge_revision)
+        if self._merge_revision_id is not None:
+            new_ref = self.space.revision_ref(self._merge_revision_id)
             parents = (await load_revision(self._view.live, new_ref)).parents
             # A merge has two parents, main before the merge and the change request. Compare with main.
             old_id = next((each for each in parents if each != self.change_request.revision), None)
