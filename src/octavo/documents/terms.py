@@ -387,8 +387,8 @@ def url_ranges(source: str) -> Iterator[tuple[int, int]]:
             yield token_match.span()
 
 
-def _ends_block(masked: str, line_end: int) -> bool:
-    line = masked[masked.rfind("\n", 0, line_end) + 1 : line_end]
+def _ends_block(masked_source: str, line_end: int) -> bool:
+    line = masked_source[masked_source.rfind("\n", 0, line_end) + 1 : line_end]
     return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
 
 
@@ -532,12 +532,12 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
     """Return whether `spelling` may be the old term, judged by upper and lower case."""
-    letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
-    if change.is_number or letters == old:
-        return letters == old
-    if letters.isupper() and len(letters) > 1 and not old.isupper():
+    letters, old_letters = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
+    if change.is_number or letters == old_letters:
+        return letters == old_letters
+    if letters.isupper() and len(letters) > 1 and not old_letters.isupper():
         return True
-    if not old.islower() and not (change.has_optional_capital and _lower_start(change.old).islower()):
+    if not old_letters.islower() and not (change.has_optional_capital and _lower_start(change.old).islower()):
         return False
     return all(word[:1] + word[1:].lower() == word for word in spelling.split())
 
@@ -552,16 +552,16 @@ def _term_match(change: TermChange, source: str, visible: VisibleText, start: in
         return None
     new = _new_words(change, visible.text[start:end])
     line_start, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
-    before = source[max(line_start, first - _CONTEXT) : first]
-    after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT)]
+    text_before = source[max(line_start, first - _CONTEXT) : first]
+    text_after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT)]
     return TermMatch(
         first,
         last,
         source.count("\n", 0, first),
         source[first:last],
         _replaced_source(change, source, visible, (start, end), new),
-        before.lstrip(),
-        after.rstrip(),
+        text_before.lstrip(),
+        text_after.rstrip(),
     )
 
 
@@ -569,8 +569,8 @@ def _new_words(change: TermChange, matched_text: str) -> str:
     """Return the new term with capitals as in `matched_text`."""
     if change.is_code or change.is_number:
         return change.new
-    letters, old = "".join(filter(str.isalpha, matched_text)), "".join(filter(str.isalpha, change.old))
-    if letters == old:
+    letters, old_letters = "".join(filter(str.isalpha, matched_text)), "".join(filter(str.isalpha, change.old))
+    if letters == old_letters:
         return change.new
     if letters.isupper() and len(letters) > 1:
         return change.new.upper()

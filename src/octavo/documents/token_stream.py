@@ -306,12 +306,12 @@ class TokenStream:
             except BlockTooLarge:
                 is_too_large = True
             self._line_visits = window.line_visits
-            following = state.skipEmptyLines(state.line)
+            next_line = state.skipEmptyLines(state.line)
             token_count += count_tokens(state.tokens)
             if (
                 is_too_large
                 or (blocks and token_count > MAX_BLOCK_TOKENS // 4)
-                or (end < len(self._source) and (window.is_incomplete or following >= state.lineMax))
+                or (end < len(self._source) and (window.is_incomplete or next_line >= state.lineMax))
             ):
                 for definitions, count in zip(
                     (env["references"], self._footnotes["refs"]), definition_counts, strict=True
@@ -321,7 +321,7 @@ class TokenStream:
                 if is_too_large and not blocks:
                     raise BlockTooLarge
                 break
-            line_number = end_line_number = following
+            line_number = end_line_number = next_line
             for token in state.tokens:
                 if token.map:
                     token.map = [token.map[0] + first_line, token.map[1] + first_line]

@@ -46,16 +46,16 @@ class HtmlReader:
         self._has_words = False
 
     def read(self) -> None:
-        resume = 0
-        while resume < len(self._raw):
-            for token in html_tokens(self._raw, resume):
-                resume = token.end
+        position = 0
+        while position < len(self._raw):
+            for token in html_tokens(self._raw, position):
+                position = token.end
                 self._line += self._raw.count("\n", self._counted_to, token.start)
                 self._counted_to = token.start
                 if token.tag is None:
                     self._read_text(token)
                 elif (after := self._read_tag(token, token.tag)) is not None:
-                    resume = after
+                    position = after
                     break
             else:
                 break
@@ -174,18 +174,18 @@ class HtmlReader:
         self._add(table.to_draft_block())
 
     def _read_code(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
-        html = self._raw[token.end : end]
-        draft = _html_code(html, tag)
-        draft.text_line = self._line + html.count("\n", 0, match.end() if (match := _CODE.match(html)) else 0)
+        code = self._raw[token.end : end]
+        draft = _html_code(code, tag)
+        draft.text_line = self._line + code.count("\n", 0, match.end() if (match := _CODE.match(code)) else 0)
         draft.end_line = self._line + 1 + self._raw.count("\n", token.start, end)
         self._add(draft)
 
     def _read_figure(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
-        caption_start, after = end, end
+        caption_start, content_start = end, end
         if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, token.end, end):
-            caption_start, after = match.start(), match.end()
+            caption_start, content_start = match.start(), match.end()
         images = [run for run in self._read_inline(token.end, caption_start).runs if run.kind != "break"]
-        caption = self._read_inline(after, end).take()
+        caption = self._read_inline(content_start, end).take()
         end_line = self._line + 1 + self._raw.count("\n", token.start, end)
         figure = DraftBlock("figure-of-runs", runs=tuple(images), end_line=end_line)
         figure.children = [DraftBlock("caption", runs=caption)] if caption else []
@@ -355,9 +355,9 @@ class Builder:
 
     def _add_paragraph(self, token: Token) -> None:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
-        inline = self._tokens[self._index]
+        inline_token = self._tokens[self._index]
         self._index += 2
-        content, anchors = runs_and_tags(inline.children)
+        content, anchors = runs_and_tags(inline_token.children)
         for piece in content:
             if isinstance(piece, Tag):
                 self._add_tag(piece)

@@ -175,10 +175,10 @@ class PagePlacement:
     """Where a new page is inserted, or an existing page is moved to."""
 
     id: str
-    parent: str | None
-    """ID of the new parent. None for the root."""
-    at: int
-    """Index among the child pages of the parent."""
+    parent_id: str | None
+    """None for the root."""
+    index: int
+    """The position among the child pages of the parent."""
     is_new: bool = False
 
 

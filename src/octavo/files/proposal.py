@@ -276,8 +276,8 @@ class _Sender:
         await self._send_files()
         moves = {placement.id: placement for placement in self.plan.placements if not placement.is_new}
         for placement in self.plan.placements:
-            if placement.parent is not None and any(
-                placement.parent == inserted.id for inserted in self._current_insertions
+            if placement.parent_id is not None and any(
+                placement.parent_id == inserted.id for inserted in self._current_insertions
             ):
                 await self._flush()  # The parent is a new page. Its edit must be sent first.
             if placement.is_new:
@@ -335,7 +335,7 @@ class _Sender:
             title=version.title[:300],
             slug=slug,
             into=self._parent_id(placement),
-            at=placement.at,
+            at=placement.index,
             **fields,
         )
         await self._add(change, _size_of(text), placement)
@@ -350,11 +350,11 @@ class _Sender:
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
         if placement is not None:
-            fields |= {"into": self._parent_id(placement), "at": placement.at}
+            fields |= {"into": self._parent_id(placement), "at": placement.index}
         await self._add(UpdatePage(page=plan_id, **fields), size)
 
     def _parent_id(self, placement: PagePlacement) -> str | None:
-        return self.ids.get(placement.parent, placement.parent) if placement.parent is not None else None
+        return self.ids.get(placement.parent_id, placement.parent_id) if placement.parent_id is not None else None
 
     def _text_with_new_ids(self, plan_id: str, path: str, markdown: str) -> str:
         """Return a text with the IDs of new pages in its links. If an ID is unknown, the text is sent again later."""
@@ -383,8 +383,8 @@ class _Sender:
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
         parent_ids = {page.id: head.parent_id(page.id) for page in added_pages}
         for placement in self._current_insertions:
-            title, parent = single_line(self.plan.new_pages[placement.id].title), self._parent_id(placement)
-            siblings = [page for page in added_pages if parent_ids[page.id] == parent]
+            title, parent_id = single_line(self.plan.new_pages[placement.id].title), self._parent_id(placement)
+            siblings = [page for page in added_pages if parent_ids[page.id] == parent_id]
             new_page = next((page for page in siblings if page.title == title), siblings[0] if siblings else None)
             if new_page is None:
                 raise ProposalFailed(
