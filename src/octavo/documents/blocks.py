@@ -157,7 +157,7 @@ class TableColumn(NamedTuple):
 
     @property
     def has_title(self) -> bool:
-        """Return whether the title has text, an image or another sign."""
+        """True if the title has text, an image or another sign."""
         return any(run.text.strip() or run.kind not in ("text", "break") for run in self.title)
 
 

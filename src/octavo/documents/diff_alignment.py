@@ -258,8 +258,8 @@ def similarity(old: Node, new: Node) -> float:
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
         # At least 0.5, so that an image and its replacement are paired. The same file counts more than its caption.
-        least = 0.9 if _image_files(old) == _image_files(new) else 0.5
-        return least + (1 - least) * text_similarity(old_text, new_text)
+        minimum = 0.9 if _image_files(old) == _image_files(new) else 0.5
+        return minimum + (1 - minimum) * text_similarity(old_text, new_text)
     if not old_text and not new_text:
         return 0.7 - penalty
     is_same_container = old_kind == new_kind and old_kind in _CONTAINER_KINDS and _is_same_container(old, new)

@@ -311,8 +311,8 @@ def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pa
 
     kept_ids = containers(pair for pair in pairs if None not in pair)
     while True:
-        inside = [index for index, pair in enumerate(pairs) if None not in pair or containers([pair]) & kept_ids]
-        first, last = (inside[0], inside[-1] + 1) if inside else (len(pairs), len(pairs))
+        kept_indexes = [index for index, pair in enumerate(pairs) if None not in pair or containers([pair]) & kept_ids]
+        first, last = (kept_indexes[0], kept_indexes[-1] + 1) if kept_indexes else (len(pairs), len(pairs))
         if (container_ids := containers(pairs[first:last])) <= kept_ids:
             return pairs[:first], pairs[first:last], pairs[last:]
         kept_ids |= container_ids

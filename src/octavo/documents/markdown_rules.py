@@ -75,26 +75,26 @@ def heading_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     match = _HEADING_WITHOUT_SPACE.match(getLine(state, start))
     if silent or not match:
         return match is not None
-    spaced = f"{match[0]} {getLine(state, start)[match.end() :]}"
-    return _read_with_line(state, start, spaced, lambda: heading(state, start, end, False))
+    spaced_line = f"{match[0]} {getLine(state, start)[match.end() :]}"
+    return _read_with_line(state, start, spaced_line, lambda: heading(state, start, end, False))
 
 
 def _read_with_line(state: StateBlock, line: int, text: str, read: Callable[[], bool]) -> bool:
-    """Call `read` as if the line had another text. The text is at the end of the source meanwhile."""
-    source, place = state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line])
+    """Return the result of `read`. While it runs, `line` has `text`, which is put at the end of the source."""
+    source, old_line = state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line])
     state.src += text
     state.bMarks[line], state.eMarks[line], state.tShift[line] = len(source), len(state.src), 0
     is_read = read()
-    state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line]) = source, place
+    state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line]) = source, old_line
     return is_read
 
 
 def _dashes_for_header(state: StateBlock, start: int) -> str:
     """Return a line of dashes with as many cells as the header in line `start`. Empty if no line of dashes follows."""
-    below, is_code = getLine(state, start + 1), state.is_code_block(start) or state.is_code_block(start + 1)
-    if is_code or state.sCount[start + 1] < state.blkIndent or not _DASHES.fullmatch(below):
+    line_below, is_code = getLine(state, start + 1), state.is_code_block(start) or state.is_code_block(start + 1)
+    if is_code or state.sCount[start + 1] < state.blkIndent or not _DASHES.fullmatch(line_below):
         return ""
-    dashes = [cell.strip() for cell in below.strip().strip("|").split("|")]
+    dashes = [cell.strip() for cell in line_below.strip().strip("|").split("|")]
     count = len(escapedSplit(getLine(state, start).strip().strip("|")))
     return "|".join(["", *(cell if "-" in cell else "---" for cell in (dashes + ["---"] * count)[:count]), ""])
 
