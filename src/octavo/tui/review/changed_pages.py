@@ -279,8 +279,7 @@ def _diff_key(page: ChangedPage) -> DiffKey:
 
 
 class DiffCache:
-    """Compares pages between two revisions on demand or in the background, and caches their diffs. `on_diff` is called
-    with each new diff."""
+    """Compares pages of two revisions on demand or in the background. Caches each diff, and passes it to `on_diff`."""
 
     def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
         self._live, self._on_diff = live, on_diff

@@ -154,8 +154,7 @@ class Comparison:
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store a loaded change request. `is_current` is False if cached. Return True if revisions or status
-        changed."""
+        """Store a loaded change request. `is_current` is False if cached. Return True if revisions or status differ."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
