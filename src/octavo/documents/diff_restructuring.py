@@ -53,13 +53,13 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
         siblings = list(group)
         joined_drafts += siblings if is_stable else join_split_texts(siblings, compare)
     drafts, joined_drafts = joined_drafts, []
-    moved = _moved_look_ids(drafts)
+    moved_ids = _moved_look_ids(drafts)
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived", "restructured")):
         siblings = list(group)
         joined_drafts += (
             siblings
             if is_stable
-            else _join_across_edges(siblings, compare, moved) or _join_between_edits(siblings, compare, moved)
+            else _join_across_edges(siblings, compare, moved_ids) or _join_between_edits(siblings, compare, moved_ids)
         )
     return joined_drafts
 
@@ -89,7 +89,7 @@ def _is_leaf(draft: DraftEntry) -> bool:
 
 
 def _join_across_edges(
-    drafts: list[DraftEntry], compare: CompareNodes, moved: frozenset[int]
+    drafts: list[DraftEntry], compare: CompareNodes, moved_ids: frozenset[int]
 ) -> list[DraftEntry] | None:
     """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
     if len(drafts) < 2 or not (
@@ -130,7 +130,7 @@ def _join_across_edges(
     old_parts, new_parts = (list(_flatten_containers(side, is_whole)) for side in (old_nodes, new_nodes))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
-    pairs = [part for pair in _pair_parts(old_parts, new_parts, moved) for part in _split_container_pair(pair)]
+    pairs = [part for pair in _pair_parts(old_parts, new_parts, moved_ids) for part in _split_container_pair(pair)]
     paired_nodes = [old_part.node for old_part, other in pairs if old_part is not None and other is not None]
     if (
         sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing_texts)
@@ -139,11 +139,11 @@ def _join_across_edges(
         return None  # The pairs do not contain the moved text, so nothing is joined.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
-        *_join_between_edits(drafts[:first], compare, moved),
+        *_join_between_edits(drafts[:first], compare, moved_ids),
         *_drafts_of(before_pairs),
         _compare_single_block(_restructured_draft(pairs, compare, _same_containers(pairs)), compare),
         *_drafts_of(after_pairs),
-        *_join_between_edits(drafts[last:], compare, moved),
+        *_join_between_edits(drafts[last:], compare, moved_ids),
     ]
 
 
@@ -207,22 +207,24 @@ def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[s
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
-def _join_between_edits(drafts: Sequence[DraftEntry], compare: CompareNodes, moved: frozenset[int]) -> list[DraftEntry]:
+def _join_between_edits(
+    drafts: Sequence[DraftEntry], compare: CompareNodes, moved_ids: frozenset[int]
+) -> list[DraftEntry]:
     joined_drafts: list[DraftEntry] = []
     for is_whole, group in groupby(drafts, lambda draft: draft.status in ("added", "removed")):
         group_drafts = list(group)
-        joined_drafts += _join_rearranged(group_drafts, compare, moved) if is_whole else group_drafts
+        joined_drafts += _join_rearranged(group_drafts, compare, moved_ids) if is_whole else group_drafts
     return joined_drafts
 
 
-def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved: frozenset[int]) -> list[DraftEntry]:
+def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved_ids: frozenset[int]) -> list[DraftEntry]:
     drafts = join_converted_tables(join_rewritten_operations(drafts, compare), compare)
     index = next((index for index, draft in enumerate(drafts) if draft.status == "restructured"), None)
     if index is not None:
         return [
-            *_join_rearranged(drafts[:index], compare, moved),
+            *_join_rearranged(drafts[:index], compare, moved_ids),
             drafts[index],
-            *_join_rearranged(drafts[index + 1 :], compare, moved),
+            *_join_rearranged(drafts[index + 1 :], compare, moved_ids),
         ]
     old = [draft.old for draft in drafts if draft.old]
     new = [draft.new for draft in drafts if draft.new]
@@ -233,7 +235,7 @@ def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved: fro
     new_parts = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS or not any(part.path for part in (*old_parts, *new_parts)):
         return drafts
-    pairs = _pair_parts(old_parts, new_parts, moved)
+    pairs = _pair_parts(old_parts, new_parts, moved_ids)
     length = sum(_kept_length(*pair) for pair in pairs)
     shorter_length = min(sum(node.size for node in side) for side in (old, new))
     if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * shorter_length):
@@ -288,10 +290,10 @@ def _title(block: Block) -> tuple[Run, ...]:
 
 
 def _pair_parts(
-    old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers], moved: frozenset[int]
+    old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers], moved_ids: frozenset[int]
 ) -> list[_Pair]:
     by_node = {id(part.node): part for part in (*old_parts, *new_parts)}
-    pairs = align([part.node for part in old_parts], [part.node for part in new_parts], moved)
+    pairs = align([part.node for part in old_parts], [part.node for part in new_parts], moved_ids)
     return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
 
 

@@ -35,7 +35,7 @@ _MAX_ATTRIBUTES = 20_000
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
 """HTML elements that never have content."""
 
-_HTML_NAME_LIST = (
+_HTML_NAMES_TEXT = (
     "a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button "
     "canvas caption center cite code col colgroup data datalist dd del details dfn dialog div dl dt em embed "
     "fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i "
@@ -44,15 +44,15 @@ _HTML_NAME_LIST = (
     "section select slot small source span strike strong style sub summary sup svg table tbody td template "
     "textarea tfoot th thead time title tr track tt u ul var video wbr xmp"
 )
-_HTML_NAMES = frozenset(_HTML_NAME_LIST.split())
+_HTML_NAMES = frozenset(_HTML_NAMES_TEXT.split())
 
 _NEVER_INLINE = frozenset({"html", "head", "body", "title", "base", "meta", "link"})
-_BLOCK_NAME_LIST = (
+_BLOCK_NAMES_TEXT = (
     "article aside audio button canvas caption dialog embed fieldset footer form frame frameset header iframe input "
     "label legend main nav noframes noscript object option output script section select source style svg table tbody "
     "td template textarea tfoot th thead tr video xmp"
 )
-_TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
+_TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAMES_TEXT.split())
 """HTML elements whose tag in a paragraph is shown as text if its partner is missing."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})

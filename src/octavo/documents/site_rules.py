@@ -294,10 +294,10 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
     """Return for each redirect how the chain that begins with it ends. `targets` is that of `follow_redirects`."""
     targets_by_path = _targets_by_path(targets, site)
-    ends: dict[str, ChainEnd] = {}
+    ends_by_path: dict[str, ChainEnd] = {}
     for first_path in targets_by_path:
         seen_paths: set[str] = set()
-        path, end = first_path, ends.get(first_path)
+        path, end = first_path, ends_by_path.get(first_path)
         while end is None:
             seen_paths.add(path)
             if (target := targets_by_path[path]) is None:
@@ -305,9 +305,9 @@ def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainE
             elif (path := path_on_site(target, site)) in seen_paths:
                 end = "loop"
             else:
-                end = ends.get(path, None if path in targets_by_path else "leads")
-        ends |= dict.fromkeys(seen_paths, end)
-    return {source: ends[path_on_site(source, site)] for source in targets}
+                end = ends_by_path.get(path, None if path in targets_by_path else "leads")
+        ends_by_path |= dict.fromkeys(seen_paths, end)
+    return {source: ends_by_path[path_on_site(source, site)] for source in targets}
 
 
 def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:

@@ -91,7 +91,7 @@ class FolderMerge:
     folder: PulledFolder
     local: LocalFiles
     layout: FolderLayout
-    incoming: list[IncomingFile]
+    incoming_files: list[IncomingFile]
     result: PullResult
     _new_data_by_path: dict[str, bytes] = field(default_factory=dict)
     _copies_by_path: dict[str, bytes] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class FolderMerge:
     def apply(self) -> None:
         """Merge all files, write them, and store the state of the folder. Raises OSError."""
         self._merge_summary()
-        for incoming in self.incoming:
+        for incoming in self.incoming_files:
             if incoming.kind in ("file", "variables"):
                 self._merge_whole(incoming)
             else:
@@ -191,7 +191,7 @@ class FolderMerge:
         local_entries = local_changes.without_entries(self.local.entries, missing_ids)
         local_entries = local_changes.with_missing_entries(local_entries, base, files.keys() - missing_ids)
         edited_ids = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
-        for incoming in self.incoming:
+        for incoming in self.incoming_files:
             if incoming.id in missing_ids and text_digest(incoming.text) != text_digest(
                 self._last_pulled_text(incoming.last_pulled) or ""
             ):
@@ -349,7 +349,7 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
         incoming_reader = _IncomingReader(folder, layout, server_paths, revision_before, proposed_ids)
-        incoming = await incoming_reader.read(reader, report)
+        incoming_files = await incoming_reader.read(reader, report)
         # The user may have changed files during the requests, which can change the layout.
         local = LocalFiles.read(folder)
         earlier_paths = layout.paths
@@ -358,7 +358,7 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
             break
     all_skipped = [*layout.skipped, *_missing_includes(folder, layout), *incoming_reader.skipped]
     result = PullResult(revision.id, skipped=all_skipped)
-    FolderMerge(folder, local, layout, incoming, result).apply()
+    FolderMerge(folder, local, layout, incoming_files, result).apply()
     return result
 
 
@@ -452,7 +452,7 @@ class _IncomingReader:
                     Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
                 )
         unread_ids = {page.id for page in changed_pages} - texts.keys() - tracked_by_id.keys()
-        incoming = [
+        incoming_files = [
             self._page(page, texts.get(page.id), tracked_by_id.get(page.id))
             for page in pages
             if page.id not in unread_ids
@@ -461,16 +461,16 @@ class _IncomingReader:
         for number, file in enumerate(files):
             report(f"Reading {number + 1} of {len(files)} files…")
             if (incoming_file := await self._file(file, tracked_by_id.get(file.id), reader)) is not None:
-                incoming.append(incoming_file)
+                incoming_files.append(incoming_file)
             else:
                 problem = "Skipped a file: the API does not return a link to its content."
                 self.skipped.append(Problem(self.layout.paths[file.id], problem))
         if variables := self.layout.variables():
             path = VARIABLES.as_posix()
-            incoming.append(
+            incoming_files.append(
                 IncomingFile(path, path, "variables", "", variables, last_pulled=self.folder.files.get(path))
             )
-        return incoming
+        return incoming_files
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
         """Return whether a page is certainly unchanged since the last pull. Its text is then not read."""

@@ -1,4 +1,4 @@
-"""A merged page: its text, and the conflicts that the user must resolve. Also reads them from conflict markers."""
+"""A merged page: its text, and conflicts that the user must resolve. Also reads conflicts from conflict markers."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class MergedPage:
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
     def text_with_choice(self, kind: ChoiceKind) -> str:
-        """Return the text of the page if all conflicts are resolved in the same way."""
+        """Return the text of the page if all conflicts are resolved by a choice of `kind`."""
         return self.text({name: MergeChoice(kind) for name, _ in self.named_conflicts})
 
     def fragments_of_main(self) -> list[Fragment]:
