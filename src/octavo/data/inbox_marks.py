@@ -161,7 +161,7 @@ class InboxMarks:
             _apply(marks, [(each, mark) for each, mark in old_marks if marks.get(each) == changes[each]])
             raise
         if self._marks is not None and self._marks is not marks:
-            _apply(self._marks, changes.items())  # `_marks` was read from disk before the change was saved
+            _apply(self._marks, changes.items())  # `_marks` was read before the change was saved, so apply it again
 
     def _all(self) -> Marks:
         if self._marks is None:

@@ -296,7 +296,7 @@ class PageEdit:
         if key.revision_id == revision_id:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
-        # The page may have another draft that is based on `revision`.
+        # The page may have another draft that is based on `revision_id`.
         new_key = unused_key(self.app.session.drafts, replace(key, revision_id=revision_id))
         await DialogDraft(self.app, new_key.stored_key).save(text.text)
         store_conflict_base(self.app, new_key, key.revision_id)
