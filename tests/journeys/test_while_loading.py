@@ -17,10 +17,12 @@ from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.faulty_server import serving
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Stage
+from tests.journeys.test_reviewing import open_change_request
 
 
 @pytest.mark.before_release
@@ -292,3 +294,30 @@ async def test_number_of_changed_pages_is_missing_until_it_is_known(stage: Stage
 
         run.gate.open()
         await run.see("PAGES  0 of ")
+
+
+async def test_changed_pages_are_listed_once_their_page_tree_is_known(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("octavo.tui.review.request_comparison.TREE_WAIT_SECONDS", 1000.0)
+    async with stage.play(start="changes") as run:
+        await run.settle()
+        run.gate.shut(content.ListPages)
+        await open_change_request(run, "refused")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        await run.until(lambda: screen.comparison.changed_pages is not None, "load the changes")
+        assert not screen.changed_tree.widget.keys, run.text
+        run.gate.open()
+        await run.see("▾ Concepts", "▌     ~ Time and time zones", "− All times")
+
+
+async def test_changed_pages_are_listed_without_a_page_tree_that_is_late(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("octavo.tui.review.request_comparison.TREE_WAIT_SECONDS", 0.1)
+    async with stage.play(start="changes") as run:
+        await run.settle()
+        run.gate.shut(content.ListPages)
+        await open_change_request(run, "refused")
+        await run.see("▌   ~ Time and time zones", "− All times")

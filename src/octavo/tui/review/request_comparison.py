@@ -42,6 +42,8 @@ PREDICTION_DELAY = 0.6
 REVIEWS_WAIT_SECONDS = 2.0
 """Seconds to wait for the reviews when the view opens. A later response no longer replaces the old revision by that of
 your last review."""
+TREE_WAIT_SECONDS = 0.5
+"""Seconds for which the list of changed pages waits for the page tree, which gives their order."""
 
 
 class _CompleteChanges(NamedTuple):
@@ -86,6 +88,7 @@ class Comparison:
         """Page tree of the old revision. Needed to show where deleted pages were."""
         self._new_pages: tuple[Page, ...] | None = None
         """Page tree of the new revision. None if the new revision is the current one, which has `tree`."""
+        self._may_wait_for_tree = True
         self._base: OldRevision = "base"
         self._is_base_chosen = False
         """True after you chose the old revision yourself."""
@@ -152,6 +155,15 @@ class Comparison:
         if self._new_pages is not None:
             return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()
+
+    @property
+    def is_waiting_for_tree(self) -> bool:
+        """True while the page tree loads. `TREE_WAIT_SECONDS` after the changed pages are known, it is False."""
+        return self._may_wait_for_tree and not self.new_pages and self.tree.is_loading
+
+    def _stop_waiting_for_tree(self) -> None:
+        self._may_wait_for_tree = False
+        self._on_change()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
         """Store a loaded change request. `is_current` is False if cached. Return True if revisions or status differ."""
@@ -285,6 +297,8 @@ class Comparison:
             self.replace_worker("changes", partial(self._load_unlisted, revisions, revisions.old, listed))
 
     def _set_changes(self, pages: tuple[ChangedPage, ...], unlisted_count: int) -> None:
+        if self.is_waiting_for_tree and self.changed_pages is None:
+            self._view.set_timer(TREE_WAIT_SECONDS, self._stop_waiting_for_tree)
         self.changed_pages, self.unlisted_count = pages, unlisted_count
         self._on_change()
         if self._is_base_new:

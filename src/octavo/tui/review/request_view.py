@@ -479,7 +479,7 @@ class ChangeRequestScreen(View):
         self.page_diff.draw_threads()
 
     def show_changed_pages(self) -> None:
-        if not is_whole(self):
+        if not is_whole(self) or self.comparison.is_waiting_for_tree:
             return
         self._set_finding_revisions()
         if self.comparison.changed_pages is not None:
