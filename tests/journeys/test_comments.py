@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from typing import Any
 
 import pytest
 
 from octavo.api import comments, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.operation import SpaceRef
+from octavo.client.responses import Application
 from octavo.data.writes.direct import send_unchecked
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import CommentPresenter
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.request_scenario import RequestScenario, edit_page
 from tests.journeys.resource_samples import NOOR
@@ -479,3 +483,30 @@ async def test_resolving_and_undoing_a_thread_on_a_page_does_not_scroll(stage: S
         assert page.viewport.top == top
         await run.press("t", "t", "t")
         await run.hear("No more open threads on this page. Press T to go to the previous open thread.")
+
+
+@pytest.mark.parametrize("delay", [0.01, 1e9])
+async def test_threads_are_listed_together_unless_some_are_late(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, delay: float
+) -> None:
+    monkeypatch.setattr("octavo.tui.comments.thread_loader.SHOW_DELAY", delay)
+    release = asyncio.Event()
+
+    def delay_change_requests(platform: Application) -> Application:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if re.search("/change-requests/.*/comments", scope["path"]):
+                await release.wait()
+            await platform(scope, receive, send)
+
+        return app
+
+    async with stage.play(start="content", behind=delay_change_requests) as run:
+        run.send_key("4")
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
+            while not isinstance(screen := run.app.screen, CommentsScreen) or screen.threads.loaded_source_count < 4:
+                await run.pilot.pause(0.01)
+            while delay < 1 and not screen.rows.items:
+                await run.pilot.pause(0.01)
+        assert not (delay > 1 and screen.rows.items), run.text
+        release.set()
+        await run.see("72 of 72")

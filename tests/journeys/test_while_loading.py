@@ -299,7 +299,7 @@ async def test_number_of_changed_pages_is_missing_until_it_is_known(stage: Stage
 async def test_changed_pages_are_listed_once_their_page_tree_is_known(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.review.request_comparison.TREE_WAIT_SECONDS", 1000.0)
+    monkeypatch.setattr("octavo.tui.review.request_comparison.TREE_WAIT_SECONDS", 1e9)
     async with stage.play(start="changes") as run:
         await run.settle()
         run.gate.shut(content.ListPages)

@@ -24,9 +24,12 @@ from octavo.documents.suggestions import TwoVersionAnchors, WordChange
 from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
+from octavo.tui.widgets.delay import Delay
 
 BATCH = 100
 """Number of spaces, and of change requests of each status, whose threads are loaded in one step."""
+SHOW_DELAY = 0.5
+"""Seconds for which the list waits for more responses while some have not arrived, so that it is rebuilt less often."""
 LONG_LIST = 2000
 """Number of threads from which rebuilding the list takes noticeable time."""
 
@@ -81,6 +84,7 @@ class ThreadLoader:
         """Maximum number of spaces, and of change requests of each status, to load."""
         self._shown_count = 0
         self._is_scheduled = False
+        self._show_delay = Delay(view)
 
     def load(self, organization: Organization) -> None:
         """Load the threads of `organization`, and drop the threads of the previous organization."""
@@ -132,8 +136,15 @@ class ThreadLoader:
         self._schedule_show()
 
     def _schedule_show(self) -> None:
-        if not self._is_scheduled:
-            self._is_scheduled = self._view.call_later(self.show_new_threads)
+        if not self._is_scheduled or self._show_delay.is_waiting:
+            self._is_scheduled = self._view.call_later(self._show_soon)
+
+    def _show_soon(self) -> None:
+        if any(snapshot.value is None and snapshot.error is None for snapshot in self.snapshots):
+            self._show_delay.start_once(SHOW_DELAY, self.show_new_threads)
+        else:
+            self._show_delay.stop()
+            self.show_new_threads()
 
     def show_new_threads(self) -> None:
         """Show the threads that have arrived since the list was built."""
