@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,7 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
 async def test_details_do_not_repeat_facts(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "OpenAPI specifications")
+        assert any(re.match("▌ OpenAPI specifications +1 ", line) for line in run.lines), run.text
         await select_row(run, "harbour")
         await run.see("latest version", "harbour-3, processed")
         assert "\n".join(run.lines).count("harbour-3, processed") == 1

@@ -18,7 +18,7 @@ from tests.journeys.stage import CONNECTED, MARA, Run, Stage
 TEXTS_OF_EMPTY_VIEWS = (
     "Nothing needs your attention",
     "You do not have access to any",
-    "No change requests with this status",
+    "No open change requests",
     "No open threads",
     "No sites.",
     "No members.",

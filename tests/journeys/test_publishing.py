@@ -90,7 +90,7 @@ async def test_site_that_needs_a_paid_plan_is_not_reported_as_published(stage: S
 @pytest.mark.before_release
 async def test_user_without_site_permission_is_told_before_the_dialog(stage: Stage) -> None:
     async with stage.play(MARA, start="sites") as run:
-        await run.see("Sites · 1")
+        await run.see("Sites · 1", "view, access, edit structure, create")
         await run.press("a")
         await run.hear("You need permission to administer Saltmarsh Docs to change sites.")
         assert not isinstance(run.app.screen, CheckedDialog)

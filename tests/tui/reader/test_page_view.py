@@ -451,6 +451,7 @@ async def test_empty_page_says_so() -> None:
         app.pane.show(parse(""), title="Nothing", key="p")
         await pilot.press("j", "f", "c", "n", "right_parenthesis")
         assert "This page is empty." in screen(app.pane)
+        assert app.pane.why_not("page.read_on") == "This page is empty."
 
 
 async def test_failed_page_explains_unless_page_is_shown() -> None:

@@ -32,6 +32,8 @@ from octavo.tui.widgets.short_texts import long_age
 
 LINK_NAMES = ("link", "published link")
 """Names of the details that are web links."""
+_PERMISSION_NAMES = {("site", "edit"): "edit structure"}
+"""Names of permissions by kind of item and field, if the field suggests more than it permits."""
 
 
 def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
@@ -91,7 +93,8 @@ def _iter_fields(
                 email_label = "email" if is_own_name else f"{short_label} email"
                 yield _Field(f"{field_path}.email", email_label, f"{long_label} email", value.email)
             case Model() if name == "permissions":
-                yield _Field(field_path, "your permissions", "your permissions", _permission_names(value))
+                names = _permission_names(value, str(getattr(model, "object", "")))
+                yield _Field(field_path, "your permissions", "your permissions", names)
             case Model() if title := getattr(value, "title", ""):
                 yield _Field(f"{field_path}.title", short_label, long_label, title)
             case Model():
@@ -155,8 +158,9 @@ def _value_text(value: object) -> str:
     return str(value or "")
 
 
-def _permission_names(permissions: Model) -> str:
-    return ", ".join(field_label(name) for name, is_granted in permissions if is_granted is True)
+def _permission_names(permissions: Model, kind: str = "") -> str:
+    names = (name for name, is_granted in permissions if is_granted is True)
+    return ", ".join(_PERMISSION_NAMES.get((kind, name)) or field_label(name) for name in names)
 
 
 def _comment_details(comment: Comment) -> Iterator[tuple[str, object]]:

@@ -157,7 +157,7 @@ class ExcerptSettings(NamedTuple):
 
 
 def _why_empty(page: PageView) -> str:
-    return page.state.why_empty("No page is open.")
+    return page.state.why_empty("This page is empty." if page.contents.has_content else "No page is open.")
 
 
 _for_page = partial(unless_empty, no_target=_why_empty)

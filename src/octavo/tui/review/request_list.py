@@ -166,7 +166,7 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 """Sort orders of the list by key: the name, and a function that returns the sort key."""
 
 
-EMPTY_TEXT, EMPTY_HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
+EMPTY_HINT = "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
 """Number of change requests whose status is checked by the filters at first. Each time you reach the end of the list,
@@ -271,7 +271,6 @@ class RequestListScreen(ListView[ChangeRequest]):
             ),
             two_lines=True,
             selectable=True,
-            empty=EMPTY_TEXT,
             hint=EMPTY_HINT,
             id="change-requests",
         )
@@ -336,7 +335,9 @@ class RequestListScreen(ListView[ChangeRequest]):
             )
             items.sort(key=lambda each: ORDERS[self.list_order][1](each, self.statuses.status_of(each)))
             is_filtered = bool(self.active_filters.filters or self.only_mine)
-            self.rows.state.empty = "No change requests match the filters." if is_filtered else EMPTY_TEXT
+            self.rows.state.empty = f"{'You have no' if self.only_mine else 'No'} {self.tabs.current} change requests."
+            if self.active_filters.filters:
+                self.rows.state.empty = "No change requests match the filters."
             is_partial = is_filtered and (self._has_unchecked or snapshot.value.next is not None)
             if is_partial:
                 self.rows.state.empty = f"No matches in the {checked_text} change requests."
