@@ -59,6 +59,12 @@ class Review:
         assert page is not None
         return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.requests)
 
+    async def wait_for_requests(self, title: str, count: int) -> None:
+        """Wait until the page was requested `count` times, which the gate holds back."""
+        async with asyncio.timeout(30):
+            while self.count_requests(title) < count:
+                await asyncio.sleep(0.01)
+
 
 @pytest.fixture
 async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
@@ -105,10 +111,10 @@ async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -
 async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
     review.gate.hold()
     review.comparisons.prefetch(review.pages.values())
-    await asyncio.sleep(0.01)
+    await review.wait_for_requests("Page 0", 2)
+    assert review.count_requests("Page 5") == 0
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
-    await asyncio.sleep(0.01)
-    assert review.count_requests("Page 5") == 2, "the shown page must be loaded before its turn"
+    await review.wait_for_requests("Page 5", 2)  # while the gate still holds back the earlier pages
     review.gate.release()
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
     await review.settle()
