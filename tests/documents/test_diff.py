@@ -479,14 +479,14 @@ def test_source_diff_is_split_into_hunks() -> None:
     new = [*old[:10], "new", *old[11:30], *old[31:]]
     one, two = source_diff("\n".join(old), "\n".join(new), context=2)
     assert [line.op for line in one.lines] == ["equal", "equal", "delete", "insert", "equal", "equal"]
-    assert (one.skipped, two.skipped) == (8, 15)
+    assert (one.skipped_count, two.skipped_count) == (8, 15)
     assert [line.op for line in two.lines] == ["equal", "equal", "delete", "equal", "equal"]
     assert source_diff("a\nb", "a\nb") == ()
 
 
 def test_source_diff_with_more_context_than_lines_is_one_hunk() -> None:
     (hunk,) = source_diff("a\nb\nc", "a\nb\nd", context=10**18)
-    assert (hunk.skipped, [line.op for line in hunk.lines]) == (0, ["equal", "equal", "delete", "insert"])
+    assert (hunk.skipped_count, [line.op for line in hunk.lines]) == (0, ["equal", "equal", "delete", "insert"])
 
 
 @pytest.mark.parametrize("context", [0, 1, 2, 3])

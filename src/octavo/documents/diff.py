@@ -325,7 +325,7 @@ def _words(content_change: ContentChange) -> Iterator[Word]:
             yield from map(_word, words)
         case CodeChange(lines):
             for line in lines:
-                if line.omitted:
+                if line.omitted_count:
                     continue
                 if line.op == "change":
                     yield from map(_word, line.words)

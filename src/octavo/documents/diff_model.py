@@ -59,7 +59,7 @@ class LineChange:
     """Line number in the old text, counted from 0. For an added line, the number of the old line that follows."""
     new_number: int = 0
     """Line number in the new text, counted from 0. For a removed line, the number of the new line that follows."""
-    omitted: int = 0
+    omitted_count: int = 0
     """Number of unchanged lines that are left out in place of this line. 0 for an ordinary line."""
 
 

@@ -324,7 +324,7 @@ def _pair_value(old: str, new: str) -> float:
 class SourceHunk:
     """Changed lines with context lines, and the number of unchanged lines skipped before them."""
 
-    skipped: int
+    skipped_count: int
     lines: tuple[LineChange, ...]
 
 

@@ -315,8 +315,8 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     made = build_diff(compared.diff, ContextSize(), {}).complete()
     changed = [chunk.entry.content_change for chunk in made.chunks if isinstance(chunk.entry, ChangedBlock)]
     code_lines = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
-    assert [line.omitted > 0 for line in code_lines] == [True, *[False] * 7, True]
-    assert sum(line.omitted or 1 for line in code_lines) == len(compared.new.blocks[0].plain().split("\n"))
+    assert [line.omitted_count > 0 for line in code_lines] == [True, *[False] * 7, True]
+    assert sum(line.omitted_count or 1 for line in code_lines) == len(compared.new.blocks[0].plain().split("\n"))
 
 
 def test_long_unchanged_line_next_to_change_is_sliced() -> None:

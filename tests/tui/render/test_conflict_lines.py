@@ -93,7 +93,7 @@ def test_text_that_main_moved_names_the_page() -> None:
     base = f"# S\n\nRead them.\n\n{text}\n\n## End\n\nAll.\n"
     main, request = base.replace(f"{text}\n\n", ""), base.replace("twenty", "thirty")
     page = merge(base, main, request)
-    page.named_conflicts[0][1].base_text_page = "p1"
+    page.named_conflicts[0][1].base_text_page_id = "p1"
     assert "Moved to “Limits”. Press f to open that page." in lines_of(page, p1="Limits")
     assert "Deleted." in lines_of(merge(base, main, request))
 

@@ -197,8 +197,8 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
 
 def _marked_lines(page: PageTexts, context: int) -> Iterator[str]:
     for hunk in source_diff(page.old_markdown, page.new_markdown, context):
-        if hunk.skipped:
-            yield f"… {hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
+        if hunk.skipped_count:
+            yield f"… {hunk.skipped_count} {'line' if hunk.skipped_count == 1 else 'lines'} unchanged"
         for each in hunk.lines:
             match each.op:
                 case "equal":

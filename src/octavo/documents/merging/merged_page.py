@@ -50,7 +50,7 @@ class Conflict:
     is_merged_by_default: bool = False
     """True if `merged_text` is used as long as the user makes no choice."""
     context: Context = NO_CONTEXT
-    base_text_page: str | None = None
+    base_text_page_id: str | None = None
     """The ID of the page to which main moved the text of the base. None if main did not move the text."""
     deciding_conflict: Conflict | None = None
     """Another conflict of the same moved text, whose choice also resolves this conflict. None if there is none."""

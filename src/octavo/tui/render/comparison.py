@@ -286,7 +286,7 @@ def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
         for part in _split_line(line) if _is_long_text(line.old) or _is_long_text(line.new) else (line,):
             if part.op != "equal":
                 if omitted:
-                    yield LineChange("equal", omitted=omitted)
+                    yield LineChange("equal", omitted_count=omitted)
                 yield from last_unchanged
                 last_unchanged.clear()
                 omitted = unchanged_count = 0
@@ -297,16 +297,16 @@ def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
             else:
                 last_unchanged.append(part)
                 if len(last_unchanged) > CONTEXT_LINES:
-                    omitted += last_unchanged.popleft().omitted or 1
-    if omitted := omitted + sum(line.omitted or 1 for line in last_unchanged):
-        yield LineChange("equal", omitted=omitted)
+                    omitted += last_unchanged.popleft().omitted_count or 1
+    if omitted := omitted + sum(line.omitted_count or 1 for line in last_unchanged):
+        yield LineChange("equal", omitted_count=omitted)
 
 
 def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
     group: list[LineChange] = []
     cost = 0
     for line in lines:
-        if cost > SLICE_COST and (line.omitted or cost > 2 * SLICE_COST):
+        if cost > SLICE_COST and (line.omitted_count or cost > 2 * SLICE_COST):
             yield tuple(group)
             group, cost = [], 0
         group.append(line)

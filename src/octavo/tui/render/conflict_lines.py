@@ -148,7 +148,7 @@ def prepare_conflicts(
             next((heading for heading_line, heading in reversed(headings) if heading_line <= line), ""),
             _side_with_text(conflict) if len(same_named) > 1 and not is_whole else None,
             conflict.is_merged_by_default,
-            titles.get(conflict.base_text_page or "", ""),
+            titles.get(conflict.base_text_page_id or "", ""),
             len(same_named),
             is_limited,
         )

@@ -101,8 +101,8 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:
 
     def chunks() -> Iterator[DiffChunk]:
         for hunk in hunks:
-            if hunk.skipped:
-                yield DiffChunk("label", text=f"{plural(hunk.skipped, 'line')} unchanged")
+            if hunk.skipped_count:
+                yield DiffChunk("label", text=f"{plural(hunk.skipped_count, 'line')} unchanged")
             yield from source_chunks(hunk.lines, diff_chunks.change_count)
             diff_chunks.change_count += 1
 

@@ -127,10 +127,10 @@ def render_code_change(
     )
     pairs = [SidePair(old_lines, new_lines, is_same=True)] if slice_number < 2 else []
     for line in lines if slice_number else changes_with_context(lines):
-        if not line.omitted:
+        if not line.omitted_count:
             pairs += _render_line(line, styles, side_widths, (old, new), tokens)
             continue
-        label = f"{styles.glyphs.ellipsis} {plural(line.omitted, 'unchanged line')}"
+        label = f"{styles.glyphs.ellipsis} {plural(line.omitted_count, 'unchanged line')}"
         old_lines, new_lines = (_muted_line(label, block, None, styles, side_widths) for block in (old, new))
         pairs.append(SidePair(old_lines, new_lines, is_same=True))
     return merge_replacements(pairs, side_widths)

@@ -320,7 +320,7 @@ class _PageReader:
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted_texts := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved_text, deleted_texts, await self._load_texts_changed_on_main(page.id))
-        target_ids = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
+        target_ids = {each.base_text_page_id for _, each in merged.named_conflicts if each.base_text_page_id}
         titles = {each: self._title_in_main(each) for each in target_ids}
         if not markers:
             if not merged.named_conflicts or not _is_merge_result(
@@ -394,7 +394,7 @@ class _PageReader:
 
 
 def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, str]) -> None:
-    """Set `base_text_page` of conflicts whose deleted text is on another page. `texts_by_page` has texts of main."""
+    """Set `base_text_page_id` of conflicts whose deleted text is on another page. `texts_by_page` has texts of main."""
     keys_by_page = {page_id: {block.key for block in read_page(text).walk()} for page_id, text in texts_by_page.items()}
     for conflict in deletions:
         blocks = [
@@ -403,7 +403,7 @@ def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, 
         counts = {page_id: sum(block.key in keys for block in blocks[1:]) for page_id, keys in keys_by_page.items()}
         target_id = max(counts, key=counts.__getitem__, default=None)
         if target_id is not None and counts[target_id] > 0 and 2 * counts[target_id] >= len(blocks) - 1:
-            conflict.base_text_page = target_id
+            conflict.base_text_page_id = target_id
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:

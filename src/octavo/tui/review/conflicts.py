@@ -414,14 +414,14 @@ class ConflictsScreen(View):
     def why_no_moved_text(self) -> str | None:
         """Return the reason why you cannot open the page with the moved text. None if you can."""
         conflict = self._text_conflict
-        if conflict is None or conflict.base_text_page is None:
+        if conflict is None or conflict.base_text_page_id is None:
             return self._why_page_loading() or "This text was not moved to another page in main."
         return None
 
     def open_moved_text(self) -> None:
         """Open the page in main to which the text of the selected conflict was moved."""
-        if (conflict := self._text_conflict) is not None and conflict.base_text_page is not None:
-            self.shell.go(ToPage(self.request_conflicts.space.space_id, conflict.base_text_page))
+        if (conflict := self._text_conflict) is not None and conflict.base_text_page_id is not None:
+            self.shell.go(ToPage(self.request_conflicts.space.space_id, conflict.base_text_page_id))
 
     def why_no_preview(self) -> str | None:
         """Return the reason why the page cannot be previewed. None if it can be previewed."""
