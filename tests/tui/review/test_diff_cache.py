@@ -62,7 +62,7 @@ class Review:
     async def wait_for_requests(self, title: str, count: int) -> None:
         """Wait until the page was requested `count` times, which the gate holds back."""
         async with asyncio.timeout(30):
-            while self.count_requests(title) < count:
+            while self.count_requests(title) < count:  # noqa: ASYNC110  # There is no event for this.
                 await asyncio.sleep(0.01)
 
 
