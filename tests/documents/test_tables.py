@@ -80,7 +80,7 @@ def test_html_table_has_typed_columns() -> None:
         '<th data-type="checkbox">Done</th><th data-type="rating" data-max="5">Stars</th>'
         '<th data-type="select">Is<select><option value="id1" label="One" color="blue"></option></select></th></tr></thead>'
         "<tbody><tr><td><p>a</p><ul><li>x</li><li>y</li></ul></td><td>true</td><td>3</td>"
-        '<td><span data-option="id1">One</span></td></tr></tbody></table>'
+        '<td><span data-option="id1">One</span></td></tr><tr><td></td><td></td><td>null</td></tr></tbody></table>'
     ).blocks
     columns = table.attrs["columns"]
     assert [column.type for column in columns] == ["text", "checkbox", "rating", "select"]
@@ -90,6 +90,8 @@ def test_html_table_has_typed_columns() -> None:
     first, done, stars, chosen = table.children[0].children
     assert first.plain() == "a\n• x\n• y"
     assert (done.attrs["value"], stars.attrs["value"], chosen.plain()) == (True, 3, "One")
+    no_stars = table.children[1].children[2]
+    assert (no_stars.attrs, no_stars.runs) == ({}, ())
 
 
 def test_html_table_spans_blank_lines_and_nested_tables() -> None:

@@ -227,6 +227,8 @@ def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
     text = plain_text(runs).strip().lower()
     if column.type == "checkbox" and text in _CHECKED:
         draft.attrs["value"] = _CHECKED[text]
+    elif column.type == "rating" and text == "null":
+        draft.runs = ()
     elif column.type == "rating" and text.isdecimal():
         draft.attrs["value"] = min(int(text[:3]), column.max)
     for name in ("colspan", "rowspan"):
