@@ -94,6 +94,12 @@ def test_html_table_has_typed_columns() -> None:
     assert (no_stars.attrs, no_stars.runs) == ({}, ())
 
 
+def test_paragraph_of_a_list_item_in_a_cell_begins_after_its_bullet() -> None:
+    cell = "<p>a</p><ol><li><p>b</p><ul><li><p>c</p></li><li>d</li></ul></li><li><h4>e</h4></li></ol>"
+    (table,) = parse(f"<table><tr><td>{cell}</td></tr></table>").blocks
+    assert table.children[0].plain() == "a\n1. b\n  • c\n  • d\n2. e"
+
+
 def test_html_table_spans_blank_lines_and_nested_tables() -> None:
     document = parse("<table><tr><td>a\n\nb<table><tr><td>in</td></tr></table></td></tr>\n\n</table>\n\nafter")
     assert [block.kind for block in document.blocks] == ["table", "paragraph"]

@@ -52,6 +52,7 @@ _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECAS
 _LEFT_OUT_OF_CODES = dict.fromkeys(map(ord, "\u200d\ufe0f"))
 """Characters of an emoji that its code does not contain."""
 _ICON_NAME = re.compile(r":?[\w-]*:?")
+_BULLET = re.compile(r" *(?:•|\d+\.) ")
 
 
 @dataclass(slots=True)
@@ -234,7 +235,9 @@ class RunBuilder:
             self._write(url, "text", url, self._attrs)
 
     def _begin_block(self, tag: HtmlTag) -> None:
-        if self.runs and self.runs[-1].kind != "break" and tag.name not in ("ul", "ol"):
+        last = self.runs[-1] if self.runs and tag.name not in ("ul", "ol") else None
+        is_in_item = bool(self._open) and self._open[-1].name == "li"
+        if last and last.kind != "break" and not (is_in_item and _BULLET.fullmatch(last.text)):
             self.add_line_break()
         if tag.name == "li":
             lists = [each for each in self._open if each.name in ("ul", "ol")]
