@@ -308,7 +308,9 @@ async def test_two_instances_send_a_direct_write_once(
         cache = ResponseCache(None, "mia@test")
         live = Live(send, cache, outbox)
         try:
-            return await send_direct(live, write, expected, failure_prefix="Could not send", missing="nothing is there")
+            return await send_direct(
+                live, write, expected, failure_prefix="Could not send", if_not_found="nothing is there"
+            )
         finally:
             following.set()
             await live.close()

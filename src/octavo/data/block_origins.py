@@ -258,7 +258,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 
 
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
-    """Load a revision without its pages and files, and cache it like this."""
+    """Load a revision without its pages and files, and cache it in this form."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)

@@ -322,14 +322,12 @@ class Syncer(Generic[R]):
         """Pass cached responses that are new to the planner. Fetch unreadable responses again."""
         versions, with_value = self._cache.versions, [needed for needed in needed_responses if needed.needs_value]
         for start in range(0, len(with_value), READS_PER_SLICE):
-            waiting, batch = (
-                self.queue.waiting_urls(with_value[start].owner),
-                list[tuple[NeededResponse, Version, Any]](),
-            )
+            waiting_urls = self.queue.waiting_urls(with_value[start].owner)
+            batch: list[tuple[NeededResponse, Version, Any]] = []
             for needed in with_value[start : start + READS_PER_SLICE]:
                 version = versions.get(needed.url)
                 is_new = version is not None and not version.error and state.used_versions.get(needed.url) != version
-                if is_new and version is not None and needed.url not in waiting:
+                if is_new and version is not None and needed.url not in waiting_urls:
                     batch.append((needed, version, self._cache.read_body(needed.op)))
             if not batch:
                 await asyncio.sleep(0)

@@ -50,9 +50,9 @@ async def _send_checked(
     on_search: Callable[[], object],
 ) -> SendResult[MergeResult]:
     name = f"#{checked.change_request.number}"
-    failure_prefix, missing = f"Could not {verb} {name}", f"the server has not {verb}d {name}"
+    failure_prefix, if_not_found = f"Could not {verb} {name}", f"the server has not {verb}d {name}"
     return await send_direct(
-        live, op, checked.expected, failure_prefix=failure_prefix, missing=missing, on_search=on_search
+        live, op, checked.expected, failure_prefix=failure_prefix, if_not_found=if_not_found, on_search=on_search
     )
 
 
@@ -75,9 +75,9 @@ async def review(
         return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)
-    failure_prefix, missing = f"Could not {action}", "the server does not show your review"
+    failure_prefix, if_not_found = f"Could not {action}", "the server does not show your review"
     sent = await send_direct(
-        live, op, ExpectedState(revision=expected_revision), failure_prefix=failure_prefix, missing=missing
+        live, op, ExpectedState(revision=expected_revision), failure_prefix=failure_prefix, if_not_found=if_not_found
     )
     reviewed = sent.result.revision if sent.result is not None else None
     if sent.kind == "done" and expected_revision and reviewed and reviewed != expected_revision:
@@ -120,8 +120,8 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_revie
     makes the old one outdated. If the user's review was not requested before, Octavo then removes the request."""
     me = own_review.reviewer.id
     op, expected = reviews.Request(at=at, users=(me,)), ExpectedState(review=own_review.id)
-    failure_prefix, missing = "Could not withdraw your review", "the server still shows your review"
-    sent = await send_direct(live, op, expected, failure_prefix=failure_prefix, missing=missing)
+    failure_prefix, if_not_found = "Could not withdraw your review", "the server still shows your review"
+    sent = await send_direct(live, op, expected, failure_prefix=failure_prefix, if_not_found=if_not_found)
     if sent.kind != "done":
         return SendResult(sent.kind, sent.message, error=sent.error)
     if own_review.requested_by is None and sent.message == "":
@@ -136,11 +136,11 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_revie
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
     """Create a draft change request with this subject."""
     op = change_requests.Create(at=at, subject=subject)
-    failure_prefix, missing = (
+    failure_prefix, if_not_found = (
         "Could not create the change request",
         "the server does not show the new draft change request",
     )
-    return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)
+    return await send_direct(live, op, failure_prefix=failure_prefix, if_not_found=if_not_found)
 
 
 NO_DRAFTS = (
@@ -158,7 +158,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
     verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
     failure_prefix = f"Could not {verb} #{seen_request.number} {preposition} {status_name(status)}"
     sent = await send_direct(
-        live, op, ExpectedState(status=seen_request.status), failure_prefix=failure_prefix, missing=unchanged
+        live, op, ExpectedState(status=seen_request.status), failure_prefix=failure_prefix, if_not_found=unchanged
     )
     if sent.kind == "changed":
         live.refresh_affected(op)  # the status on screen is outdated
@@ -178,5 +178,5 @@ async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[s
     """Request reviews from users. Send nothing if all reviews are requested already (`done`), or only some of them
     (`changed`), because a second request would make reviews outdated."""
     op = reviews.Request(at=at, users=tuple(user_ids))
-    failure_prefix, missing = "Could not request the reviews", "the server does not show the review request"
-    return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)
+    failure_prefix, if_not_found = "Could not request the reviews", "the server does not show the review request"
+    return await send_direct(live, op, failure_prefix=failure_prefix, if_not_found=if_not_found)

@@ -55,9 +55,9 @@ async def edit(
     `expected_revision`, nothing is sent and the result is `changed`. None skips this check. Messages have no prefix
     such as “Could not save:”. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
-    missing, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
+    if_not_found, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
     sent: SendResult[Any] = await send_direct(
-        live, op, expected, failure_prefix="", missing=missing, later_writes=later_writes
+        live, op, expected, failure_prefix="", if_not_found=if_not_found, later_writes=later_writes
     )
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None

@@ -149,7 +149,7 @@ async def send_direct(
     expected: ExpectedState | None = None,
     *,
     failure_prefix: str,
-    missing: str,
+    if_not_found: str,
     kind: WriteKind[Any] | None = None,
     later_writes: Sequence[NewWrite] = (),
     on_search: Callable[[], object] = lambda: None,
@@ -158,7 +158,7 @@ async def send_direct(
     same write is already being sent, only search for its result. When the write is done, `later_writes` are added to
     the outbox, even after a crash (`finish_unfinished`).
 
-    `failure_prefix` begins error messages, such as “Could not merge #7”. `missing` says what a search without result
+    `failure_prefix` begins error messages, such as “Could not merge #7”. `if_not_found` says what a search without result
     shows, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py. `on_search` is
     called before a search, which may take a minute.
     """
@@ -167,7 +167,7 @@ async def send_direct(
         op, expected or ExpectedState(), my_id=me.id if me is not None else None, other_created_ids=created_ids(state)
     )
     write = _DirectWrite(
-        live, write_kind, write_kind.lock_name(op, attempt.expected), failure_prefix, missing, on_search
+        live, write_kind, write_kind.lock_name(op, attempt.expected), failure_prefix, if_not_found, on_search
     )
     try:
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
@@ -197,7 +197,7 @@ class _DirectWrite(NamedTuple):
     kind: WriteKind[Any]
     lock_name: str
     failure_prefix: str
-    missing: str
+    if_not_found: str
     on_search: Callable[[], object]
 
     async def send(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
@@ -250,7 +250,11 @@ class _DirectWrite(NamedTuple):
         if found.kind == "done":
             return found
         # If the search failed, `found.message` is its error. Otherwise, the search found nothing.
-        fact = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
+        fact = (
+            f"Could not check the result: {found.message}"
+            if found.message
+            else f"After one minute, {self.if_not_found}."
+        )
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {fact} {advice}"))
 

@@ -182,7 +182,7 @@ def _exists_error(path: Path) -> FileExists:
 _MAX_DOWNLOAD_BYTES = 256 << 20
 _PARALLEL_PAGES = 4
 _MOST_SHOWN_PROBLEMS = 3
-_EXPORT_FOLDER = "folder to save to"
+_EXPORT_FOLDER_KEY = "folder to save to"
 ReportProgress = Callable[[str], None]
 
 
@@ -363,12 +363,12 @@ async def _save(app: Shell, export: Export, path_text: str, report: ReportProgre
     except ApiError as error:
         app.say(f"Could not save {export.title}: {error}", tone="failed")
     else:
-        app.session.state.set_value(_EXPORT_FOLDER, str(path.parent))
+        app.session.state.set_value(_EXPORT_FOLDER_KEY, str(path.parent))
         app.say(f"Saved {export.title} to {short_path(path)} ({size}).")
 
 
 def _initial_folder(app: Shell) -> Path:
-    saved_path = app.session.state.get_value(_EXPORT_FOLDER)
+    saved_path = app.session.state.get_value(_EXPORT_FOLDER_KEY)
     for folder in (Path(saved_path) if isinstance(saved_path, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
             return folder
@@ -381,7 +381,7 @@ def short_path(path: Path) -> str:
     return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)
 
 
-_UPLOAD_FOLDER = "file chosen last"
+_UPLOAD_FOLDER_KEY = "file chosen last"
 _UPLOAD_HINTS = {
     "customization_font": "A WOFF2 or WOFF font file. Octavo reads the font weight from the file name.",
     "import_file": "A Markdown, HTML, or DOCX file, or a ZIP archive.",
@@ -394,7 +394,7 @@ def ask_for_file(
 ) -> None:
     """Ask for the path of a file to upload, and call `on_path` with the typed path. `kind` is the accepted kind of
     file, such as `text`. To ask again, pass the rejected path as `path_text`, and the `problem`."""
-    folder = app.session.state.get_value(_UPLOAD_FOLDER)
+    folder = app.session.state.get_value(_UPLOAD_FOLDER_KEY)
     initial_path = path_text or (isinstance(folder, str) and folder) or "~/"
 
     field = DialogField(
@@ -415,5 +415,5 @@ async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[st
         ask_for_file(app, title, kind, on_path, path_text=path_text, problem=str(error))
         return
     folder, slash, _ = path_text.rpartition("/")
-    app.session.state.set_value(_UPLOAD_FOLDER, f"{folder}{slash}")
+    app.session.state.set_value(_UPLOAD_FOLDER_KEY, f"{folder}{slash}")
     on_path(path_text)
