@@ -205,7 +205,7 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """Return the look ID of the version of the block edited in `gap` that is also elsewhere. None if neither is."""
+    """Return the look ID of the version of the block edited in `gap` that is also elsewhere. None unless one is."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

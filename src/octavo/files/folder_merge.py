@@ -270,7 +270,7 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
-        """Return the content of the local file, None if there is none. If its path must change, record that."""
+        """Return the file's local content, None if it has no local file. If its path must change, record that."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
