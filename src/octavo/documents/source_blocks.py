@@ -304,7 +304,7 @@ class _Reader:
         while position < stop:
             block, end = self._block(position, stop, depth)
             after = self._skip_blank(end, stop)
-            blocks.append(replace(block, gap=self._newline(end) + "".join(self._lines[end:after])))
+            blocks.append(replace(block, gap=self._line_break_before(end) + "".join(self._lines[end:after])))
             position = after
         if not blocks:
             return opening, [], ""
@@ -316,8 +316,8 @@ class _Reader:
             number += 1
         return number
 
-    def _newline(self, end: int) -> str:
-        """Return the line break before the line `end`. Empty if both are parts of one line."""
+    def _line_break_before(self, end: int) -> str:
+        """Return the line break at the end of the line before `end`. Empty if that line ends without one."""
         return "\n" if self._lines[end - 1].endswith("\n") else ""
 
     def _text_of_lines(self, start: int, stop: int) -> str:
@@ -361,7 +361,7 @@ class _Reader:
         starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]
         fields = [self._field(at, after) for at, after in pairwise([*starts, end])]
         inner = (
-            *(replace(field, gap=self._newline(at)) for field, at in zip(fields, starts[1:], strict=False)),
+            *(replace(field, gap=self._line_break_before(at)) for field, at in zip(fields, starts[1:], strict=False)),
             *fields[-1:],
         )
         return SourceBlock(
@@ -370,7 +370,7 @@ class _Reader:
 
     def _field(self, start: int, end: int) -> SourceBlock:
         lines = _joined_lines(self._lines[start + 1 : end])
-        spaces = self._newline(start + 1) if lines else ""
+        spaces = self._line_break_before(start + 1) if lines else ""
         return SourceBlock("field", self._text_of_lines(start, start + 1), lines or None, spaces)
 
     def _begins_block(self, line: str) -> bool:
@@ -406,7 +406,7 @@ class _Reader:
             "container",
             self._text_of_lines(start, first),
             tuple(children),
-            self._newline(first) + opening,
+            self._line_break_before(first) + opening,
             end,
             self._text_of_lines(last, last + 1),
         )
@@ -455,7 +455,7 @@ class _Reader:
                 break
             item, end = self._item(start, stop, depth)
             start = self._skip_blank(end, stop)
-            items.append(replace(item, gap=self._newline(end) + "".join(self._lines[end:start])))
+            items.append(replace(item, gap=self._line_break_before(end) + "".join(self._lines[end:start])))
         items[-1] = replace(items[-1], gap=None)
         return SourceBlock("list", "", tuple(items)), end
 
@@ -475,7 +475,7 @@ class _Reader:
         while last > head_end and not self._lines[last - 1].strip():
             last -= 1
         opening, children, _ = self.siblings(head_end, last, depth + 1)
-        space = self._newline(head_end) + opening if children else ""
+        space = self._line_break_before(head_end) + opening if children else ""
         return SourceBlock("item", self._text_of_lines(start, head_end), tuple(children), space), last
 
 

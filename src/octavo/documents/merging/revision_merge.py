@@ -70,13 +70,13 @@ def merge_page_order(
     deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order.conflicts)
     parents = _merged_parents(base, main, proposed, deciding_sides, result_order.conflicts)
     _break_cycles(main, deciding_sides, parents, result_order.conflicts)
-    orders = [side.children(deciding_sides) for side in (base, main, proposed)]
+    child_ids_by_side = [side.children(deciding_sides) for side in (base, main, proposed)]
     page_ids_by_parent: defaultdict[str | None, set[str]] = defaultdict(set)
     for page_id, parent_id in parents.items():
         page_ids_by_parent[parent_id].add(page_id)
     for parent_id, page_ids in page_ids_by_parent.items():
         base_children, main_children, proposed_children = (
-            [each for each in order[parent_id] if each in page_ids] for order in orders
+            [each for each in order[parent_id] if each in page_ids] for order in child_ids_by_side
         )
         children = _merge_order(base_children, main_children, proposed_children, result_order.conflicts)
         result_order.children[parent_id] = children
