@@ -34,7 +34,7 @@ def recording_app(platform: Platform, methods: list[str]) -> Application:
 async def test_read_only_client_sends_no_write() -> None:
     platform, methods = Platform(full_context(Clock())), list[str]()
     client = Client(
-        "http://octavo.test", SecretStr("key-ada"), transport=recording_app(platform, methods), read_only=WHY
+        "http://octavo.test", SecretStr("key-ada"), transport=recording_app(platform, methods), read_only_reason=WHY
     )
     posts = [route for spec in load().values() for route in routes(spec) if spec.method != "GET"]
     writes = [route for route in posts if not issubclass(route.spec.operation, Listing)]
@@ -64,7 +64,7 @@ async def test_read_only_client_sends_no_write() -> None:
 
 async def test_read_only_platform_refuses_writes() -> None:
     platform = Platform(full_context(Clock()))
-    platform.read_only = WHY
+    platform.read_only_reason = WHY
     client = Client("http://octavo.test", SecretStr("key-ada"), transport=platform)
     acme = OrganizationRef(organization_id="acme")
     with pytest.raises(Forbidden, match=WHY):

@@ -51,7 +51,9 @@ async def test_upload_is_sent_once_and_without_the_key(connect: Connect) -> None
         assert [each.target for each in received] == ["/there?signed=1", "/on", "/no", "/gone"]
         assert not any("authorization" in each.headers for each in received)
         with pytest.raises(ReadOnly):
-            await upload(connect(server.origin, read_only="This session is read-only."), f"{server.origin}/there")
+            await upload(
+                connect(server.origin, read_only_reason="This session is read-only."), f"{server.origin}/there"
+            )
         assert len(received) == 4
 
 

@@ -503,7 +503,7 @@ class Stage:
             deadline=deadline,
             now=self.clock,
             sleep=_skip_wait,
-            read_only=read_only,
+            read_only_reason=read_only,
         )
         gate = Gate(client, self.clock)
         namespace = f"demo {where}"
@@ -515,7 +515,7 @@ class Stage:
         index = SearchIndex(settings.cache_folder, namespace, read_cached=shelf.responses_after, now=self.clock)
         drafts = Drafts(state)
         outbox = Outbox(
-            gate, state, drafts, undo_seconds=settings.undo_seconds, arrival_margin=0.0, read_only=read_only
+            gate, state, drafts, undo_seconds=settings.undo_seconds, arrival_margin=0.0, read_only_reason=read_only
         )
         live = Live(gate, shelf, outbox, index=index, now=self.clock)
         offline = OfflineSpaces(live, state)

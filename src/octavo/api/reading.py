@@ -53,7 +53,7 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`, with U+FFFD, null or `TOO_DEEP` for its broken parts. Raises ValueError."""
+    """Return the JSON value of `body`, with U+FFFD, null or `TOO_DEEP` in place of broken parts. Raises ValueError."""
     try:
         return from_json(body)
     except ValueError:

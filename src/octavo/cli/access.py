@@ -71,19 +71,23 @@ def check_one_source(options: argparse.Namespace) -> None:
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     """Return a client for the demo, folder or account of the options, without cache and outbox. Raises Failure."""
     check_one_source(options)
-    read_only = why_read_only(options)
+    read_only_reason = why_read_only(options)
     try:
         if options.use_demo:
-            demo_client: LazyClient = _demo_client(demo_folder(settings), read_only=read_only)
+            demo_client: LazyClient = _demo_client(demo_folder(settings), read_only_reason=read_only_reason)
             return demo_client
         if options.pages_folder is not None:
             path = Path(os.path.expanduser(options.pages_folder))
             folder = platform_folder_of(settings, path)
-            client: LazyClient = _embedded_client(folder, _load_folder(folder, path, [])[1], read_only=read_only)
+            client: LazyClient = _embedded_client(
+                folder, _load_folder(folder, path, [])[1], read_only_reason=read_only_reason
+            )
             return client
     except (ValueError, OSError) as error:
         raise Failure(error_in_words(error)) from error
     access, key = read_account_and_key(settings, options)
-    read_only = read_only or access.why_read_only
-    server: LazyClient = _server_client(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)
+    read_only_reason = read_only_reason or access.why_read_only
+    server: LazyClient = _server_client(
+        access.origin, lambda _: key, ca_file=settings.ca_file, read_only_reason=read_only_reason
+    )
     return server

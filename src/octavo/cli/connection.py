@@ -88,20 +88,22 @@ def open_session(options: argparse.Namespace) -> Session:
     """Open a session with the demo, folder or account that the options select. Raises Failure."""
     check_one_source(options)
     # A command has no undo key, so it sends writes without the undo delay.
-    settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
+    settings, read_only_reason = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:
         if options.use_demo:
-            demo_session: Session = _open_demo(settings, read_only=read_only)
+            demo_session: Session = _open_demo(settings, read_only_reason=read_only_reason)
             return demo_session
         if options.pages_folder is not None:
             folder_session: Session = _open_folder(
-                settings, Path(os.path.expanduser(options.pages_folder)), read_only=read_only
+                settings, Path(os.path.expanduser(options.pages_folder)), read_only_reason=read_only_reason
             )
             return folder_session
     except (ValueError, OSError) as error:
         raise Failure(error_in_words(error)) from error
     access, key = read_account_and_key(settings, options)
-    server_session: Session = _open_server(settings, access, key=key, read_only=read_only or access.why_read_only)
+    server_session: Session = _open_server(
+        settings, access, key=key, read_only_reason=read_only_reason or access.why_read_only
+    )
     return server_session
 
 

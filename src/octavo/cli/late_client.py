@@ -80,16 +80,16 @@ class LazyClient:
         *,
         ca_file: Path | None = None,
         platform: LazyPlatform | None = None,
-        read_only: str = "",
+        read_only_reason: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
         """`read_key` and `record_user` run in a thread. `read_key` returns the API key. It may call its argument with a
         sentence that says why it waits. `record_user` gets the ID of the user.
 
-        If `platform` is given, requests go to this embedded platform instead of the server. `read_only` is the message
-        for refused writes. Empty if writes are allowed.
+        If `platform` is given, requests go to this embedded platform instead of the server. `read_only_reason` is the
+        message for refused writes. Empty if writes are allowed.
         """
-        self.read_only = read_only
+        self.read_only_reason = read_only_reason
         self._record_user = record_user
         self._origin, self._load_key, self._ca_file, self._platform = origin, read_key, ca_file, platform
         self._client: Client | None = None
@@ -146,7 +146,7 @@ class LazyClient:
                     key,
                     ca_file=self._ca_file,
                     transport=self._platform,
-                    read_only=self.read_only,
+                    read_only_reason=self.read_only_reason,
                     on_activity=LOG.add_request,
                 )
         return self._client

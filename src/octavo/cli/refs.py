@@ -143,7 +143,7 @@ class RefResolver:
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """True if `spaces` came from the server and not from the cache."""
+        """True if `_spaces` came from the server and not from the cache."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""

@@ -126,8 +126,8 @@ class NoteImport:
     async def _page(self, name: str) -> Page | None:
         tree = await self.page_tree()
         name = name.strip("/")
-        by_title = [page for page in tree.walk() if page.title == name]
-        return tree.find_by_name(name) or (by_title[0] if len(by_title) == 1 else None)
+        pages_by_title = [page for page in tree.walk() if page.title == name]
+        return tree.find_by_name(name) or (pages_by_title[0] if len(pages_by_title) == 1 else None)
 
     async def _finder_of(self, page: Page) -> BlockFinder:
         if page.id not in self._finders_by_page:
@@ -141,8 +141,8 @@ class NoteImport:
         return parse(before), parse(after)
 
     async def _load_version_of_note(self, note: Note, page: Page) -> Document | None:
-        change = self._target.change_request
-        if not note.revision or change is None or note.revision == change.revision:
+        change_request = self._target.change_request
+        if not note.revision or change_request is None or note.revision == change_request.revision:
             return None
         key = (page.id, note.revision)
         if key not in self._read_versions:
@@ -349,8 +349,8 @@ def page_of_file(path: str, tree: PageTree) -> Page | None:
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}
-    ends = ("/".join(parts[start:]) for start in range(len(parts)))
-    return next((pages[end] for end in ends if end in pages), None)
+    path_ends = ("/".join(parts[start:]) for start in range(len(parts)))
+    return next((pages[end] for end in path_ends if end in pages), None)
 
 
 def _location_label(report: ReportedFinding) -> str:

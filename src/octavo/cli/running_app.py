@@ -73,7 +73,7 @@ def _run(app: Octavo) -> None:
 def _open_session(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, problems: list[str]
 ) -> Session | None:
-    read_only = why_read_only(options)
+    read_only_reason = why_read_only(options)
     if choice.is_demo:
         return sessions.open_demo(
             settings,
@@ -82,13 +82,15 @@ def _open_session(
             failure_rate=options.fail / 100,
             large=options.large,
             role=options.role,
-            read_only=read_only,
+            read_only_reason=read_only_reason,
         )
     if choice.folder is not None:
-        return sessions.open_folder(settings, choice.folder, problems, read_only=read_only)
+        return sessions.open_folder(settings, choice.folder, problems, read_only_reason=read_only_reason)
     if choice.access is None:
         return None
-    return sessions.open_server(settings, choice.access, read_only=read_only or choice.access.why_read_only)
+    return sessions.open_server(
+        settings, choice.access, read_only_reason=read_only_reason or choice.access.why_read_only
+    )
 
 
 def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:

@@ -24,9 +24,9 @@ def run(options: argparse.Namespace) -> int:
     if to_load is not None and options.role:
         raise Failure("--as works only with the demo, so it cannot be combined with --load.", USAGE)
     demo = demo_folder(settings, large=options.large, role=options.role)
-    start_over = "Choose another folder with --data, or delete this folder to start over."
+    start_over_hint = "Choose another folder with --data, or delete this folder to start over."
     folder = (
-        replace(demo, path=options.data, start_over=start_over)
+        replace(demo, path=options.data, start_over=start_over_hint)
         if options.data
         else platform_folder_of(settings, to_load)
         if to_load
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
     tell(*problems)
     if why_read_only(options):
-        platform.read_only = (
+        platform.read_only_reason = (
             "This server is read-only. To make changes, start it without --read-only and OCTAVO_READ_ONLY."
         )
     platform.context = replace(platform.context, allows_private_imports=options.allow_private_imports)

@@ -45,8 +45,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     if options.command == "demo" or options.use_demo:
         picture_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
         return SessionChoice(picture_name, ref=ref, is_demo=True)
-    if (named := folder_named(options)) is not None:
-        ref, folder = "", named
+    if (named_folder := folder_named(options)) is not None:
+        ref, folder = "", named_folder
     if folder is not None:
         path = Path(os.path.expanduser(folder))
         return SessionChoice(f"folder {os.path.realpath(path)}", ref=ref, folder=path)

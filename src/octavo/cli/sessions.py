@@ -65,13 +65,13 @@ ARRIVAL_MARGIN_REMOTE = 30.0
 """Seconds after its timeout during which a request may still reach a server on another machine."""
 
 
-def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
+def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only_reason: str = "") -> LazyClient:
     """Return a client for an embedded platform. Raises ValueError if its API key cannot be read."""
     try:
         key = folder.read_key()
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
-    return LazyClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
+    return LazyClient(ORIGIN, lambda _: key, platform=platform, read_only_reason=read_only_reason)
 
 
 def open_demo(
@@ -82,25 +82,34 @@ def open_demo(
     failure_rate: float = 0.0,
     large: bool = False,
     role: str = "",
-    read_only: str = "",
+    read_only_reason: str = "",
 ) -> Session:
     """Open a session with the demo, or with the `large` demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. If
     `reset`, the demo is built again. See LazyPlatform for `latency` and `failure_rate`. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
-    client = demo_client(folder, latency=latency, failure_rate=failure_rate, large=large, read_only=read_only)
+    client = demo_client(
+        folder, latency=latency, failure_rate=failure_rate, large=large, read_only_reason=read_only_reason
+    )
     label = f"DEMO as {folder.role}" if folder.role else "DEMO"
     session = _build_session(
         settings, client, folder.namespace, kind="demo", label=label, arrival_margin=ARRIVAL_MARGIN_LOCAL
     )
-    reopen = partial(open_demo, settings, latency=latency, failure_rate=failure_rate, large=large, read_only=read_only)
+    reopen = partial(
+        open_demo, settings, latency=latency, failure_rate=failure_rate, large=large, read_only_reason=read_only_reason
+    )
     roles = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: reopen(role=role))
     return replace(session, demo_roles=roles, reopen=partial(reopen, role=role))
 
 
 def demo_client(
-    folder: PlatformFolder, *, latency: float = 0.0, failure_rate: float = 0.0, large: bool = False, read_only: str = ""
+    folder: PlatformFolder,
+    *,
+    latency: float = 0.0,
+    failure_rate: float = 0.0,
+    large: bool = False,
+    read_only_reason: str = "",
 ) -> LazyClient:
     """Return a client for the demo in this folder, which may be `large`. See LazyPlatform for `latency` and
     `failure_rate`. Raises ValueError if the demo cannot be opened."""
@@ -116,7 +125,7 @@ def demo_client(
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
     lazy_platform = LazyPlatform(build, folder=folder, latency=latency, failure_rate=failure_rate, on_close=unlock)
-    return embedded_client(folder, lazy_platform, read_only=read_only)
+    return embedded_client(folder, lazy_platform, read_only_reason=read_only_reason)
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
@@ -142,7 +151,9 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
         unlock()
 
 
-def open_folder(settings: Settings, path: Path, problems: list[str] | None = None, *, read_only: str = "") -> Session:
+def open_folder(
+    settings: Settings, path: Path, problems: list[str] | None = None, *, read_only_reason: str = ""
+) -> Session:
     """Open a session with a folder of Markdown files. `problems` gets a sentence for each file that could not be loaded
     completely. Raises ValueError if `path` is no folder."""
     platform_folder, sentences = platform_folder_of(settings, path), [] if problems is None else problems
@@ -160,7 +171,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
         await run_in_thread(opened.wait_until_indexed)
 
     label = path.resolve().name or str(path)
-    client = embedded_client(platform_folder, lazy_platform, read_only=read_only)
+    client = embedded_client(platform_folder, lazy_platform, read_only_reason=read_only_reason)
     namespace = f"folder {platform_folder.path}"
     return replace(
         _build_session(settings, client, namespace, kind="folder", label=label, arrival_margin=ARRIVAL_MARGIN_LOCAL),
@@ -170,7 +181,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
         folder_root=lambda: opened.root,
         folder_warnings=wait_until_loaded,
         wait_until_indexed=wait_until_indexed,
-        reopen=partial(open_folder, settings, path, problems, read_only=read_only),
+        reopen=partial(open_folder, settings, path, problems, read_only_reason=read_only_reason),
     )
 
 
@@ -182,7 +193,9 @@ def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tupl
     return opened, LazyPlatform(opened.build, folder=folder, on_close=opened.close)
 
 
-def open_server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
+def open_server(
+    settings: Settings, access: Access, *, key: SecretStr | None = None, read_only_reason: str = ""
+) -> Session:
     """Open a session with an account. Without `key`, the stored API key is read when the first request is sent."""
     accounts, origin = _storage_names(settings.state_folder), access.origin
 
@@ -197,7 +210,7 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
         origin,
         read_key,
         ca_file=settings.ca_file,
-        read_only=read_only,
+        read_only_reason=read_only_reason,
         record_user=partial(accounts.record_user, access) if access.token is not None else None,
     )
     host, namespace = host_of(origin), accounts.name_of(access)
@@ -212,7 +225,7 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
     )
     profile = access.profile if access.source != "env" else None
     account = ServerAccount(profile.name if profile else "", origin, host, profile.user_name if profile else "")
-    reopen = partial(open_server, settings, access, key=key, read_only=read_only)
+    reopen = partial(open_server, settings, access, key=key, read_only_reason=read_only_reason)
     return replace(session, account=account, reopen=reopen)
 
 
@@ -297,10 +310,10 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
 
-def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return the actions of the sign-in screen for a server. The screen shows `reason` first. `read_only` is the
-    message with which sessions refuse writes, or empty."""
-    return _SignIn(settings, origin, reason, read_only).methods()
+def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only_reason: str = "") -> SignInMethods:
+    """Return the actions of the sign-in screen for a server. The screen shows `reason` first. `read_only_reason`
+    is the message with which sessions refuse writes, or empty."""
+    return _SignIn(settings, origin, reason, read_only_reason).methods()
 
 
 @dataclass(frozen=True)
@@ -310,7 +323,7 @@ class _SignIn:
     settings: Settings
     origin: str
     reason: str = ""
-    read_only: str = ""
+    read_only_reason: str = ""
     """Message with which sessions refuse writes. Empty if writes are allowed."""
     previous_label: str = ""
     """Name for the user of the session before the sign-in screen. Empty if there was none."""
@@ -360,9 +373,9 @@ class _SignIn:
             facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
         if signed_in.deletion_problem:
             facts.append(("care", signed_in.deletion_problem))
-        read_only = self.read_only or signed_in.profile.why_read_only
+        read_only_reason = self.read_only_reason or signed_in.profile.why_read_only
         access = _new_access(self.origin, signed_in.profile, signed_in.profile.store)
-        session = open_server(self.settings, access, key=secret, read_only=read_only)
+        session = open_server(self.settings, access, key=secret, read_only_reason=read_only_reason)
         return SignInResult(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def open_previous(self) -> Session:
@@ -371,12 +384,12 @@ class _SignIn:
         return await run_in_thread(self.reopen_previous)
 
     async def open_demo(self) -> Session:
-        return await run_in_thread(lambda: open_demo(self.settings, read_only=self.read_only))
+        return await run_in_thread(lambda: open_demo(self.settings, read_only_reason=self.read_only_reason))
 
     async def open_folder(self, path: str) -> Session:
         # Not `Path.expanduser`, which raises RuntimeError for an unknown user.
         return await run_in_thread(
-            lambda: open_folder(self.settings, Path(os.path.expanduser(path)), read_only=self.read_only)
+            lambda: open_folder(self.settings, Path(os.path.expanduser(path)), read_only_reason=self.read_only_reason)
         )
 
     def accounts(self) -> Sequence[ServerAccount]:
@@ -395,7 +408,9 @@ class _SignIn:
         access = _resolve_profile(self._profile_store.read(), {}, profile=name)
         if access.source in ("session", "none"):
             return replace(self, origin=access.origin, reason=_no_token_reason(access)).methods(), None
-        return self.methods(), open_server(self.settings, access, read_only=self.read_only or access.why_read_only)
+        return self.methods(), open_server(
+            self.settings, access, read_only_reason=self.read_only_reason or access.why_read_only
+        )
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         signed_out: SignedOut = await run_in_thread(
@@ -449,10 +464,10 @@ def _build_session(
         drafts,
         undo_seconds=settings.undo_seconds,
         arrival_margin=arrival_margin,
-        read_only=client.read_only,
+        read_only_reason=client.read_only_reason,
     )
     LOG.open(settings.state_folder)
-    LOG.add("session", kind=kind, readOnly=bool(client.read_only))
+    LOG.add("session", kind=kind, readOnly=bool(client.read_only_reason))
     _log_writes(outbox)
     live = Live(client, cache, outbox, index=index, rate_limit_wait=lambda: client.rate_limit_wait)
     offline = OfflineSpaces(live, state)
@@ -468,7 +483,7 @@ def _build_session(
         state=state,
         kind=kind,
         label=label,
-        read_only_reason=client.read_only,
+        read_only_reason=client.read_only_reason,
         latest_requests=lambda: reversed(client.activity),
         response_wait=lambda: client.response_wait,
         download=client.download,

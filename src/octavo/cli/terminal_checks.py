@@ -52,9 +52,11 @@ def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[
     yield _check_symbols(settings, environ)
     if environ.get("TMUX"):
         yield from _check_tmux()
-    if size := [name for name in ("COLUMNS", "LINES") if name in environ]:
-        names = " and ".join(size)
-        yield Check("Size", "warning", f"{names} in the environment may be outdated", f"run: unset {' '.join(size)}")
+    if size_variables := [name for name in ("COLUMNS", "LINES") if name in environ]:
+        names = " and ".join(size_variables)
+        yield Check(
+            "Size", "warning", f"{names} in the environment may be outdated", f"run: unset {' '.join(size_variables)}"
+        )
     yield _check_locale(environ)
     yield _check_editor(settings)
 
@@ -62,9 +64,9 @@ def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[
 def _check_terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
     term = environ.get("TERM", "")
     if term in ("", "dumb"):
-        reported = f"TERM={term}" if term else "TERM is not set"
+        term_phrase = f"TERM={term}" if term else "TERM is not set"
         fix = "start Octavo in another terminal, or set TERM to its name, such as xterm-256color"
-        return Check("Terminal", "error", f"{reported}: the app cannot move the cursor", fix)
+        return Check("Terminal", "error", f"{term_phrase}: the app cannot move the cursor", fix)
     program = environ.get("TERM_PROGRAM", "")
     size = shutil.get_terminal_size()
     terminal_phrase = f"{term}{f' ({program})' if program else ''}, {size.columns} columns, {size.lines} rows"
@@ -87,9 +89,11 @@ def _check_colors(environ: Mapping[str, str]) -> Check:
 
 def _check_widths() -> Check:
     widths = {each: _width_of(each) for each in _WIDE_CHARACTERS}
-    if wrong := [each for each, width in widths.items() if width == 1]:
+    if wrong_characters := [each for each, width in widths.items() if width == 1]:
         fix = "update the terminal, or avoid these characters with ascii = true"
-        return Check("Widths", "warning", f"the terminal draws {' '.join(wrong)} in 1 column instead of 2", fix)
+        return Check(
+            "Widths", "warning", f"the terminal draws {' '.join(wrong_characters)} in 1 column instead of 2", fix
+        )
     if 2 in widths.values():
         return Check("Widths", "ok", f"{' '.join(_WIDE_CHARACTERS)} take 2 columns each")
     return Check("Widths", "ok", "unknown: the terminal does not report its cursor")
@@ -187,10 +191,10 @@ def _check_tmux() -> Iterator[Check]:
 def _tmux_option(name: str) -> str:
     command = ["tmux", "show-options", "-sv", name]
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return ran.stdout.strip()
+    return process.stdout.strip()
 
 
 def _check_locale(environ: Mapping[str, str]) -> Check:

@@ -67,7 +67,7 @@ class Client:
         *,
         transport: Application | AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
-        read_only: str = "",
+        read_only_reason: str = "",
         on_activity: Callable[[Activity], None] | None = None,
         deadline: float = DEFAULT_DEADLINE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -75,8 +75,8 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network, for example in tests. `read_only` is a sentence that says why changes are
-        not allowed. Empty if they are allowed. `deadline` is the time for all attempts of a request, in seconds. Raises
+        """`transport` replaces the network, for example in tests. `read_only_reason` is a sentence that says why
+        changes are not allowed, or empty. `deadline` is the time for all attempts of a request, in seconds. Raises
         ValueError if a token must not be sent to `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
@@ -92,7 +92,7 @@ class Client:
         self._token = token
         self._given_transport = transport
         self._ca_file = ca_file
-        self._read_only = read_only
+        self._read_only_reason = read_only_reason
         self._deadline = deadline
         self._context = ExchangeContext(self.origin, sleep, clock, now, rng, RetryBudget(clock))
         self._shared_transport: Transport | None = None
@@ -196,8 +196,8 @@ class Client:
         )
 
     def _check_writable(self) -> None:
-        if self._read_only:
-            raise ReadOnly(self._read_only)
+        if self._read_only_reason:
+            raise ReadOnly(self._read_only_reason)
 
     @property
     def response_wait(self) -> float:

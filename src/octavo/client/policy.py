@@ -255,10 +255,10 @@ def refusal_message(host: str, status: int, message: str, retry_hint: str = "", 
     return sentence.format(host=host, status=status)
 
 
-def retry_sentence(moment: datetime, now: datetime) -> str:
+def retry_sentence(retry_at: datetime, now: datetime) -> str:
     """Return a sentence such as `Try again at 14:05:00.`"""
-    local_moment, today = localize(moment), localize(now).date()
-    return f"Try again {'' if local_moment.date() == today else 'tomorrow '}at {local_moment:%H:%M:%S}."
+    local_time, today = localize(retry_at), localize(now).date()
+    return f"Try again {'' if local_time.date() == today else 'tomorrow '}at {local_time:%H:%M:%S}."
 
 
 def _with_full_stop(message: str) -> str:

@@ -136,7 +136,7 @@ class Platform:
         self.failure_rate = 0.0
         """Share of requests, from 0 to 1, that get a simulated server error."""
         self._chance = Random(7)
-        self.read_only = ""
+        self.read_only_reason = ""
         """Message with which writes are refused. Empty if writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
@@ -185,8 +185,8 @@ class Platform:
             op = _decode_operation(request, body)
             if op is None:
                 return Response(status_code=204, headers=_request_id_header())
-            if self.read_only and not SPECS[type(op)].only_reads:
-                raise Refusal(403, self.read_only)
+            if self.read_only_reason and not SPECS[type(op)].only_reads:
+                raise Refusal(403, self.read_only_reason)
             if refusals := self._refusals[type(op)]:
                 raise refusals.popleft()
             result = await self._in_thread(lambda: run_operation(op, context))

@@ -154,7 +154,7 @@ def presents(kind: type[Model]) -> Callable[[P], P]:
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Return a decorator that registers a guard: it raises Refusal if the caller may not use the operations."""
+    """Return a decorator that registers a function that raises Refusal if the caller may not use the operations."""
     return _register(GUARDS, *operations)
 
 

@@ -98,12 +98,12 @@ class Outbox:
         timeout: float = 30.0,
         arrival_margin: float = 30.0,
         jitter: Callable[[], float] = random.random,
-        read_only: str = "",
+        read_only_reason: str = "",
     ) -> None:
-        """`read_only` is a sentence that says why writes are not allowed, or empty. The server may act on a request
-        until `timeout` + `arrival_margin` seconds after it was sent."""
+        """`read_only_reason` is a sentence that says why writes are not allowed, or empty. The server may act on a
+        request until `timeout` + `arrival_margin` seconds after it was sent."""
         self.undo_seconds = undo_seconds
-        self._read_only = read_only
+        self._read_only_reason = read_only_reason
         self.shown_state_of: Callable[[DurableWrite], ExpectedState] = lambda op: ExpectedState()
         """Returns what the user sees of the target of a write. `Live` sets this function."""
         self.state = state
@@ -177,7 +177,7 @@ class Outbox:
 
     def start(self) -> None:
         """Start the worker, unless it is running or writes are not allowed."""
-        if self._task is None and not self._read_only:
+        if self._task is None and not self._read_only_reason:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
 
@@ -208,7 +208,7 @@ class Outbox:
     @property
     def busy_discussions(self) -> frozenset[Discussion]:
         """The spaces and change requests to which a write is being sent, or will soon be sent."""
-        if self._read_only:
+        if self._read_only_reason:
             return frozenset()
         now = self._now()
         return frozenset(
@@ -381,7 +381,7 @@ class Outbox:
             remove_observer()
 
     async def _release(self) -> None:
-        if self._read_only:
+        if self._read_only_reason:
             return
         earlier = chain.from_iterable(group.entry_ids for group in self.unsent_groups) if self._worker.has_lock else ()
         ids = self._own_ids.union(earlier)
@@ -391,7 +391,7 @@ class Outbox:
                 await self._entries.apply_to_all(held, partial(machine.release, now=self._now()))
 
     def _is_sending_or_due(self, entry: OutboxEntry) -> bool:
-        if self._read_only or not self._account.may_send(entry):
+        if self._read_only_reason or not self._account.may_send(entry):
             return False
         is_due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
@@ -470,8 +470,8 @@ class Outbox:
             self._worker.wake()
 
     def _raise_if_read_only(self) -> None:
-        if self._read_only:
-            raise NotSaved(self._read_only)
+        if self._read_only_reason:
+            raise NotSaved(self._read_only_reason)
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         """Store the text of a deleted entry as a draft. The text of a failed entry is a draft already."""
