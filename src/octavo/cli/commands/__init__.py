@@ -52,10 +52,10 @@ COMMANDS = {
 }
 """The commands in alphabetical order, each with its one-line summary."""
 MODULES = {
-    **dict.fromkeys(("react", "reply", "resolve"), "comment"),
+    **dict.fromkeys(("react", "reply", "resolve", "threads"), "comment"),
     **dict.fromkeys(("export", "propose", "pull", "restore", "status"), "folders"),
     "log": "doctor",
-    "merge": "changes",
+    **dict.fromkeys(("merge", "spaces"), "changes"),
 }
 """The modules in this package whose name differs from their command. Several commands can share a module."""
 

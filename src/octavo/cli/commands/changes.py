@@ -1,4 +1,4 @@
-"""`octavo changes` and `octavo merge`: list change requests, check them and merge them."""
+"""`octavo changes` and `octavo merge`: list change requests, check them and merge them. Also `octavo spaces`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import check_allowed, failure_of, prepare_writes, run_connected
-from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
+from octavo.cli.item_rows import CHANGE_FIELDS, SPACE_FIELDS, change_row, check_rows, space_row
 from octavo.cli.output import (
     Output,
     OutputColumn,
@@ -360,4 +360,40 @@ MERGE = CliCommand(
         6: "a check failed, or there are conflicts",
         7: "the merge may have been made",
     },
+)
+
+
+_SPACES_COLUMNS = (
+    OutputColumn("ref", link="url"),
+    OutputColumn("title", can_be_cut=True),
+    OutputColumn("changesOpen", "open changes"),
+    OutputColumn("threadsOpen", "open threads"),
+    OutputColumn("updatedAt", "updated"),
+)
+
+
+def _declare_spaces(command: argparse.ArgumentParser) -> None:
+    add_limit_options(command)
+    add_output_options(command)
+
+
+def _run_spaces(options: argparse.Namespace) -> int:
+    return run_connected(options, lambda session: _print_spaces(session, options), action="load the spaces")
+
+
+async def _print_spaces(session: Session, options: argparse.Namespace) -> None:
+    with Output(options, SPACE_FIELDS, _SPACES_COLUMNS, empty="No spaces.") as output:
+        spaces = await RefResolver(session, options).spaces(fresh=True)
+        output.total = len(spaces)
+        for each in spaces:
+            if not output.add(space_row(each, spaces)):
+                break
+
+
+SPACES = CliCommand(
+    declare=_declare_spaces,
+    run=_run_spaces,
+    details="The list has the spaces of all your organizations. `ref` is the name of the space in other commands.",
+    examples=("octavo spaces", "octavo spaces --json ref,title,url"),
+    fields=SPACE_FIELDS,
 )
