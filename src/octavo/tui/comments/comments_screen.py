@@ -243,7 +243,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _set_empty_text(self) -> None:
         has_more = self.threads.has_more
-        empty_texts = {
+        thread_nouns = {
             "open": "open threads",
             "resolved": "resolved threads",
             "mine": "open threads started by you",
@@ -251,7 +251,7 @@ class CommentsScreen(ListView[Thread]):
         }
         loaded_note = f" {self._loaded_label} are loaded." if has_more else ""
         filtered = f" match this filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else ""
-        self.rows.state.empty = f"No {empty_texts.get(self.tabs.current, 'threads')}{filtered}.{loaded_note}"
+        self.rows.state.empty = f"No {thread_nouns.get(self.tabs.current, 'threads')}{filtered}.{loaded_note}"
         self.rows.state.hint = (
             "Press esc to clear the filters." if self.active_filters.filters else "Press [ or ] to switch tabs."
         )

@@ -78,7 +78,7 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
 
 
 def show_offline_spaces(app: Shell) -> None:
-    """Open a picker with the spaces that are available offline and the failed downloads. Choosing one opens it."""
+    """Open a picker with the spaces that are available offline and the failed downloads. A row opens its space."""
     copies = app.session.offline.all
     choices = [
         Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")

@@ -432,7 +432,8 @@ class SearchScreen(Dialog[None]):
         self.open()
 
     def open(self) -> None:
-        """Open the selected result. If no result for the search text is shown yet, open the first result later."""
+        """Open the selected result. If no result for the search text is shown yet, open the first result later, unless
+        the user has moved the cursor."""
         result = self.rows.item
         self._opens_first_result = not self._has_moved_cursor and (
             self._is_searching or (result is None and self._is_loading)

@@ -120,7 +120,7 @@ def server_page_results(hit: search.PageHit, space_id: str, space_title: str, te
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages that the server found, then others from the search index. `space_title` is called with an ID."""
+    """Return the pages that the server found, then others from the search index. `space_title` gets a space ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,

@@ -20,7 +20,7 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """Position in a collection: before or after another item of the same kind, or at the end if both are empty."""
+    """Position in a collection: `before` or `after` another item of the same kind, or at the end if both are empty."""
 
     parent: str | None
     """ID of the collection. None for the top level."""

@@ -77,7 +77,7 @@ def is_path(text: str | None) -> bool:
 
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
-    """Return the text of a field to check. A path becomes a URL, because the API expects a URL for an import."""
+    """Return the text of a field to validate. The path of an import becomes a URL, because the API expects one."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
@@ -235,7 +235,7 @@ class FormRequest:
     """Names of fields that the user must fill in, although the API does not require them."""
 
     async def load_item(self) -> Model | None:
-        """Load the item again. None if it was deleted. Raises ApiError."""
+        """Load the item again, if `item_reader` is set. None if it was deleted. Raises ApiError."""
         if self.item_reader is None:
             return self.item
         try:
@@ -272,7 +272,7 @@ class FormState:
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
-        """Error sentences by field name, from the server or about other users. `FORM` stands for the whole form."""
+        """Errors of the server, and changes by other users, by field name. `FORM` stands for the whole form."""
         self.was_attempted = False
         """True after the user first tried to send the form. Until then, errors in unchanged fields are hidden."""
         self.is_sending = False
@@ -360,7 +360,7 @@ class FormState:
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the texts from YAML, if any. If the YAML is invalid, save it as a draft and return False."""
+        """Set field texts from YAML. Empty YAML sets none. If it is invalid, save it as a draft and return False."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()

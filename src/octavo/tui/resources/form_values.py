@@ -511,7 +511,7 @@ def _read_texts(
 def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
     value = parsed_part.value
     if field.kind == "structure" and isinstance(value, str):
-        return value  # The form wrote a text that it could not parse as a string, so this is that text.
+        return value  # A string stands for a text that could not be parsed, so return this text.
     if value is None or field.kind == "structure" or (field.kind == "yes or no" and isinstance(value, bool)):
         return text_of_value(field, value)
     if field.kind in ("list", "choices") and parsed_part.text is None:

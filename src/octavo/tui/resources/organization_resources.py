@@ -418,5 +418,5 @@ def _root_arguments(organization: Organization) -> Arguments:
 
 
 def create_screen() -> BrowserScreen:
-    """Return a new view Admin."""
+    """Return a new Admin view."""
     return BrowserScreen("admin", "Admin", TABLES, _root_arguments)

@@ -200,7 +200,7 @@ class Resource(Generic[M]):
     title: Callable[[M], str] = lambda item: _name_of(item) or str(getattr(item, "id", ""))
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
-    """Returns the arguments that identify an item and its children, such as `{"team_id": "t1"}`."""
+    """Returns the arguments for operations on an item and its children, such as `{"team_id": "t1"}`."""
     description: str = ""
     """Sentence that explains this kind of item to the user."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
@@ -424,7 +424,7 @@ class ReferenceList:
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
-        """Load at most `MAX_ITEMS` choices. The result has the error of a later page. Raises ApiError for page 1."""
+        """Load at most `MAX_ITEMS` choices with `op`. Raises ApiError for page 1, and returns errors of later pages."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):
@@ -546,7 +546,7 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists from which form fields let the user choose, by field name. `extra_lists` has priority."""
+    """Return the lists that form fields offer as choices, by field name. `extra_lists` adds or replaces lists."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

@@ -307,7 +307,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table and load its rows after `delay` seconds, with `force` even if the server lacked it before."""
+        """Show a table and load its rows after `delay` seconds. `force` loads a table that the server lacked before."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -605,7 +605,7 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open the item with `key` in the table `resource`, and inside it `child_table`, as soon as it is listed."""
+        """Open the item `key` of the table `resource` as soon as it is listed, and show `child_table` inside it."""
         self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()

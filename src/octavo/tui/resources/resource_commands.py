@@ -69,7 +69,7 @@ class Selection:
         return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
-        """Return why the user lacks `permission` on the items, or None. `verb_phrase` is for example `change`."""
+        """Return why the user lacks `permission` on the items. None if granted. `verb_phrase` is text like `change`."""
         return why_no_permission(
             self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
         )

@@ -154,7 +154,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 def open_bulk_edit_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
 ) -> None:
-    """Open a form that changes all `items` alike, then calls `clear_selection`. Empty fields stay unchanged."""
+    """Open a form that changes all `items` alike. Sending calls `clear_selection`. Empty fields stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
     first_item, *other_items = items
     item_arguments = resource.arguments_for(arguments, first_item)
@@ -301,11 +301,11 @@ def _permitted_parents(app: Shell, resource: Resource[Any], arguments: Arguments
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
-        def disabled_choice(item: Any) -> Choice[str]:
+        def choice_with_reason(item: Any) -> Choice[str]:
             reason = why_no_permission((item,), permission, f"create {resource.plural} there", "space or collection")
             return replace(reference_list.choice_of(item), disabled_reason=reason or "")
 
-        return replace(reference_list, choice_of=disabled_choice)
+        return replace(reference_list, choice_of=choice_with_reason)
 
     return {
         name: with_disabled_choices(lists[name], permission)

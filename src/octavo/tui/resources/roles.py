@@ -97,7 +97,7 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> str:
-    """Return why a person gets no role from the organization. Empty otherwise. For `scopes`, see `role_sources`."""
+    """Return why the organization gives a person no role. Empty if it gives one. For `scopes`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization_title} and has no access."
     if person.role is None:

@@ -66,7 +66,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects, those with a problem as `MarkedRedirect`, if `responses` has the site structure."""
+    """Return the redirects, with `MarkedRedirect` for each problem if `responses` has the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects

@@ -162,7 +162,7 @@ class PossibleParent:
 
 
 def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:
-    """Return where a part can be moved: a space into sections, others into groups. A possible top level is first."""
+    """Return where a part can move: a space to sections, others to groups. The top level is first, if allowed."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))

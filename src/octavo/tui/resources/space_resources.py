@@ -80,7 +80,7 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.P
 
 
 async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
-    """Return the roles given in a space or collection and in those around it, from inside out. Raises ApiError."""
+    """Return the roles given in a space or collection, then in each collection around it. Raises ApiError."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
@@ -124,7 +124,7 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Return a function that returns operations to restore the roles cached now, or None if some are not cached."""
+    """Return a function that returns operations to restore the roles cached now. It returns None if any is unknown."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change_operation, remove_operation in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),

@@ -298,7 +298,7 @@ class Details(VerticalScroll, can_focus=False):
 
 
 def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
-    """Return labels and values: those from `Resource.details`, then the other fields of `item`, if any."""
+    """Return labels and values: first `Resource.details`, then other fields with a value. Empty without `item`."""
     if item is None:
         return []
     first_values = [(label, value) for label, value in resource.details(item) if value]

@@ -163,7 +163,7 @@ class ChangedTree:
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def draw_title(self) -> None:
-        """Draw the title of the tree: the viewed pages, warnings, and the kinds of changes on the current page."""
+        """Draw the title: how many pages you viewed, warnings, and the kinds of changes on the current page."""
         changed_keys, comparison = [each.key for each in self._comparison.changed_pages or ()], self._comparison
         viewed_count = sum(key in self.marks.viewed_keys for key in changed_keys)
         is_known = comparison.changed_pages is not None
@@ -266,7 +266,7 @@ class ChangedTree:
         return "This page has no changes." if self.widget.keys else "Select a page first."
 
     def mark_viewed(self) -> None:
-        """Mark the current page as viewed and select the next unviewed page, or remove the mark of a marked page."""
+        """Mark the current page as viewed and select the next unviewed page, or remove an existing mark."""
         key = self.key
         is_viewed = self.marks.toggle(key)
         self._redraw()
@@ -345,7 +345,7 @@ class ViewedMarks:
         return None if is_same else stored_revision
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on pages with `changed_keys`. None removes all marks."""
+        """Keep the marks of the earlier revision, except on the pages `changed_keys`. None removes all marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False

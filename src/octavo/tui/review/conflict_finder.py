@@ -164,8 +164,7 @@ class OpenConflicts:
         )
 
     def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
-        """Return the page edits that save the choices. `label` names the change request in conflict markers, such as
-        `#12`."""
+        """Return edits that save the choices. `label`, such as `#12`, names the change request in conflict markers."""
         edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
             fields: dict[str, Any] = {}
@@ -385,7 +384,7 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
-        """Return lines such as `title: Home` with `fields` in the base. None if the base does not have the page."""
+        """Return lines such as `title: Home` with the base values of `fields`. None if the base lacks the page."""
         page = self.loaded_revisions[0].find(page_id) if self.loaded_revisions is not None else None
         if page is None:
             return None
@@ -407,7 +406,7 @@ def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, 
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of a page field, such as `title: Home`. None unless the text starts with such a conflict."""
+    """Return both versions of page fields, such as `title: Home`. None unless `text` starts with such a conflict."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled_lines = [line for side in sides for line in side if line.strip()]

@@ -229,15 +229,17 @@ async def _load_effects(
         labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
         labels += [("bad", LINTERS_LABEL)] if blocking_linters else []
         return _Effects(sites, tuple(InfoRow(mark, label, note) for mark, label in labels))
-    pages = merge_effects.changed_page_ids(changes.changes)
+    page_ids = merge_effects.changed_page_ids(changes.changes)
     markers, link_rows, redirect_rows, image_rows, revert_rows, finding_rows, linter_rows = await asyncio.gather(
-        merge_effects.find_pages_with_markers(live, trees, pages),
-        merge_effects.run_with_timeout("links", merge_effects.check_links(live, at, trees, pages)),
+        merge_effects.find_pages_with_markers(live, trees, page_ids),
+        merge_effects.run_with_timeout("links", merge_effects.check_links(live, at, trees, page_ids)),
         merge_effects.run_with_timeout("redirects", merge_effects.check_redirects(live, trees, space, sites)),
-        merge_effects.run_with_timeout("images", merge_effects.check_images(live, trees, pages)),
-        merge_effects.run_with_timeout("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
-        merge_effects.run_with_timeout("findings", _check_findings(live, trees, pages)),
-        _check_linters(live, trees, pages, space, blocking_linters),
+        merge_effects.run_with_timeout("images", merge_effects.check_images(live, trees, page_ids)),
+        merge_effects.run_with_timeout(
+            "reverts", merge_effects.check_reverts(live, at, change_request, trees, page_ids)
+        ),
+        merge_effects.run_with_timeout("findings", _check_findings(live, trees, page_ids)),
+        _check_linters(live, trees, page_ids, space, blocking_linters),
     )
     info_rows = [*revert_rows, *link_rows, *redirect_rows, *image_rows, *finding_rows, *linter_rows]
     if titles := markers.titles:

@@ -71,7 +71,7 @@ class MergeTrees:
 async def load_texts(live: Live, at: ContentRef, page_ids: Sequence[str]) -> dict[str, str]:
     """Return the Markdown of the pages that exist in `at`, by ID. Raises ApiError."""
     found_pages = await asyncio.gather(*(find_page(live, page_source_op(at, page_id)) for page_id in page_ids))
-    return {page_id.id: page_markdown(page_id) for page_id in found_pages if page_id is not None}
+    return {page.id: page_markdown(page) for page in found_pages if page is not None}
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
@@ -109,7 +109,7 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, page_ids: Seque
     broken_links = await asyncio.to_thread(_broken_links, context, texts)
     not_read_count = len(existing_ids) - len(read_ids)
     note = f", {short_texts.plural(not_read_count, 'page')} not checked" if not_read_count else ""
-    deleted_count = sum(page_id.id not in trees.titles for page_id in trees.old_tree.walk())
+    deleted_count = sum(page.id not in trees.titles for page in trees.old_tree.walk())
     if deleted_count:
         note += f", links to {short_texts.plural(deleted_count, 'deleted page')} not checked"
     if broken_links:
@@ -119,7 +119,7 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, page_ids: Seque
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links in `texts`, such as `Setup → /missing`. Headings of other pages are not checked."""
+    """Return the broken links in `texts`, such as `Setup → /missing`. Headings outside `texts` are not checked."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
@@ -186,7 +186,7 @@ async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed_ids: Sequence[str]
 ) -> tuple[InfoRow, ...]:
     """Return at most one row: about lines that main changed and that the merge would change back. Empty if the change
-    request was never updated from main, or if a revision cannot be read. Raises ApiError."""
+    request was never updated from main, or if a revision is missing or forbidden. Raises ApiError."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     initial_ref = at.revision_ref(change_request.revision_initial or "")

@@ -209,7 +209,7 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved_pages: tuple[FormerPosition, ...] = ()
-    """Pages that move back, and if there are any, also the restored pages, because moves may shift them."""
+    """Pages that move back to their old position. If there are any, also the restored pages, which moves may shift."""
     deleted_pages: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()

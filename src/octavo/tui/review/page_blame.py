@@ -136,7 +136,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Search older revisions for the change requests that wrote the blocks. Update the list step by step."""
+        """Search older revisions for the change requests that wrote the blocks. Update the list after each."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 

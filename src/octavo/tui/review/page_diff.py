@@ -133,7 +133,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return how the words quoted by a pending comment changed, such as `words are gone`. Empty if unchanged."""
+        """Return how a pending comment’s quote changed, such as `words are gone`. Empty if unchanged or unknown."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):

@@ -230,7 +230,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _findings_on_added_words(
     live: Live, page: Page, old_text: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that `new` adds to `old_text`. Adds loaded pages to `loaded_pages`."""
+    """Return the findings on words that `new` adds to `old_text`. Adds `page` and linked pages to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
@@ -262,8 +262,7 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return at most one row: about findings on added words, or about unchecked pages. `changed_ids` has page IDs.
-    Raises ApiError."""
+    """Return at most one row: about findings on added words, or about unchecked pages. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []

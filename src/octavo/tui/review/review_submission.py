@@ -298,7 +298,7 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog that lists pending comments and proposed notes. The result is the item to show on its page, or None."""
+    """Dialog that lists pending comments and proposed notes. The result is the one to show on its page, or None."""
 
     shell = cached_property(shell_of)
 

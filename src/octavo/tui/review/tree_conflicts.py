@@ -70,7 +70,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the page text after `choice`, and the settings compared with main (“not resolved” if it is None)."""
+        """Return the page text after `choice`, and its settings compared with main: “not resolved” without a choice."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
@@ -98,7 +98,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(
     revisions: RevisionTriple, current: PageTree
 ) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
-    """Return the conflicts outside page texts, and conflicting page fields by page ID. `current` is the tree now."""
+    """Return conflicts outside page texts, and conflicting page fields by page ID. `current` is the page tree now."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
     predicted_conflicts = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
@@ -190,8 +190,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current_tree: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted, or that lost its parent. `trees` are the page trees of
-    the base, main and the change request. `deletions` has the IDs of all such pages."""
+    """Return the conflict about a page that one side deleted, or that lost its parent. `deletions` has the IDs of
+    all such pages. `trees` are the page trees of the base, main and the change request."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."

@@ -101,10 +101,10 @@ async def _incoming_changes(
         return ()
     revisions = [at.revision_ref(each) for each in (change_request.base, main)]
     try:
-        old_revision, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in revisions))
+        old, new = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in revisions))
     except (NotFound, Forbidden):
         return ()
-    return await asyncio.to_thread(changes_between, old_revision, after)
+    return await asyncio.to_thread(changes_between, old, new)
 
 
 OnConflicts = Callable[[], bool]
@@ -242,7 +242,7 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Open the conflicts of a change request. Those that its merge left in main are resolved in another one."""
+    """Open the conflicts of a change request. If it is merged, another change request resolves those in main."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:
