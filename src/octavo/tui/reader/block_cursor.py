@@ -89,9 +89,9 @@ class BlockCursor(PanePart):
     def spans_from(
         self, chunk_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks of the page below `block`, or above it if `step` is -1. If `block` is None, also
-        yield those of the chunk `chunk_index`. Other chunks for which `may_match` returns False are skipped without
-        rendering them."""
+        """Yield the selectable blocks below `block` in the chunk `chunk_index` and in further chunks, or above it if
+        `step` is -1. If `block` is None, yield all blocks of this chunk too. Further chunks for which `may_match`
+        returns False are skipped without rendering them."""
         spans = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
         index_of_block = next(
             (index for index, span in enumerate(spans) if span.block is block), -1 if step > 0 else len(spans)

@@ -58,7 +58,7 @@ class PageSection:
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None while changes are loading. The user can then not comment."""
+        """Old and new version of the page. None until the current changes are loaded. Comments need both versions."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads on each block, by block key."""
         self.context_size = ContextSize()

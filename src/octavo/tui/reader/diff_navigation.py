@@ -249,7 +249,7 @@ class DiffNavigation:
         if span is None and thread_block_key:
             span = self._find_span(self._current_block(Block("", key=thread_block_key)))
         if span is not None:
-            # If `selected` is None, it stays None, so the first visible block stays selected.
+            # If `cursor.selected` is None, it stays None, so that the first visible block counts as selected.
             if self.cursor.selected is not None:
                 self.cursor.selected = (span.chunk_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)

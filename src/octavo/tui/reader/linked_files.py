@@ -172,7 +172,7 @@ def parse_picture(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Return a cache that loads small images. Images on other websites are taken only from the image cache."""
+    """Return a cache that loads thumbnails of images, those on other websites only from the image cache."""
 
     async def load(query: ThumbnailQuery) -> ScaledPicture | None:
         try:

@@ -107,7 +107,7 @@ class MultiPageContents(DiffContents):
         return block_source(comparison_and_document[1].source, block) if comparison_and_document is not None else ""
 
     def join_sections(self) -> None:
-        """Join the chunks of all pages to one diff for the next lines. A collapsed page has only its heading."""
+        """Join the chunks of all pages to one diff, for the next `reset_lines`. A collapsed page has only a heading."""
         starts, joined = [], DiffChunks()
         for section in self.sections:
             starts.append(len(joined.chunks))

@@ -104,7 +104,7 @@ class TableRowResult(NamedTuple):
 
 
 def open_table_row(page: PageView, table: Block, row: Block) -> None:
-    """Show a table row in a dialog. Then select the row shown last, and open the link or comment that was chosen."""
+    """Show a table row in a dialog. When it closes, select the row shown last, and open the chosen link or comment."""
 
     def on_closed(result: TableRowResult) -> None:
         page.navigation.go_to_block(result.row.key, "near")

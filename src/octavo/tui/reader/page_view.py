@@ -107,7 +107,7 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the links of the selected block in the browser (with hints if there are several), else the page."""
+        """Open the only link of the selected block in the browser, or show hints at several. Open the page if none."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:

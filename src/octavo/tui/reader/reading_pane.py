@@ -205,7 +205,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.reset_lines()
 
     def fit_to_size(self) -> None:
-        """Wrap the lines for the new width. Called in the layout, so that the first frame shows them."""
+        """Wrap the lines for the new width before the next frame, or 0.04 seconds after a resize of the terminal."""
         viewport, width = self.viewport, self.viewport.pane_width
         is_same_terminal, self._terminal_size = self.app.size == self._terminal_size, self.app.size
         if viewport.is_outdated and width > 0:
@@ -417,7 +417,7 @@ def _lines_per_page(pane: Reader) -> int:
 
 
 def _line_scroller(direction: int) -> Callable[[object, Reader], None]:
-    """Return a function that scrolls a line down (1) or up (-1). At the edge of the page, it selects the next block."""
+    """Return a function that scrolls a line down (1) or up (-1). At the edge, it selects the next or previous block."""
 
     def run(_: object, pane: Reader) -> None:
         is_at_edge = pane.viewport.is_at_end if direction > 0 else pane.viewport.top == START

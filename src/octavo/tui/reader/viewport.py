@@ -361,7 +361,7 @@ class Viewport:
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, chunk_index: int) -> None:
-        """Render a chunk again, because its block has changed. Its other slices follow when they become visible."""
+        """Render a chunk again, because its block has changed. Other slices of the block follow when visible."""
         for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)

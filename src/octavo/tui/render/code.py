@@ -163,7 +163,7 @@ def _note_mark(label: str, styles: Styles) -> StyledText:
 
 
 def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list[StyledText]]:
-    """Return one line of code as wrapped lines of `width` cells. Continuation lines are indented by two more cells."""
+    """Wrap one line of code into lines of at most `width` cells. Continuation lines are indented by two more cells."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])

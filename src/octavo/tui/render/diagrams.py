@@ -1,4 +1,4 @@
-"""Renders Mermaid diagrams. A limited child process draws them. Until then, and if it fails, the source is shown."""
+"""Renders Mermaid diagrams. A limited child process draws them. Before it ends, or if it fails, the source is shown."""
 
 from __future__ import annotations
 

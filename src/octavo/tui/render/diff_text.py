@@ -209,7 +209,7 @@ def _displayed_text(text: str) -> str:
 def _marked_code(
     tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
 ) -> list[StyledText]:
-    """Return a line of code with syntax colors, and a background for changed words. `words` has styles and texts."""
+    """Return a line of code with syntax colors, and a background for changed words. `words` has (style, text) pairs."""
     marks = iter(words)
     mark, marked_text = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []
@@ -257,7 +257,7 @@ def render_table_change(
     column_pairs = table.columns[:_MAX_COLUMNS]
     titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in column_pairs]
     old_titles, new_titles = (
-        [_mark_words(label, op, styles, styles.strong) for label in titles] for op in ("delete", "insert")
+        [_mark_words(title_words, op, styles, styles.strong) for title_words in titles] for op in ("delete", "insert")
     )
     is_continued = slice_number > 1
     is_same = list(map(_joined_text, old_titles)) == list(map(_joined_text, new_titles))
@@ -347,7 +347,7 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, and changed attributes that cells do not show. A number counts unchanged rows."""
+    """Return rows, and changed attributes that cells do not show. A number stands for that many unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]

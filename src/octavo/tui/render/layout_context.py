@@ -469,7 +469,7 @@ class LayoutContext:
         return [Line(pieces) for pieces in wrap(self.styled_runs(runs, style), width)]
 
     def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[StyledText]:
-        """Return inline text with styles. A link text that only repeats its URL becomes the title of the page."""
+        """Return inline text with styles. A link text that only repeats its URL becomes the title of its target."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:

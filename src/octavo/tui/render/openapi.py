@@ -312,7 +312,7 @@ def _status_piece(status: str, styles: Styles) -> StyledText:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. Schemas in `shown` are only named, because they are above. Others are added to `shown`."""
+    """Render a response. Only name schemas in `shown`, which are above. Render others, and add them to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [decoration("  "), StyledText(" ".join(response.description.split()), styles.text)]

@@ -133,7 +133,7 @@ def width_of(pieces: Iterable[StyledText]) -> int:
 
 
 def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]:
-    """Return the part of styled text from the cell `start` to before `end`. Half of a wide letter becomes a space."""
+    """Return styled text from the cell `start` to before `end`. Half of a wide character becomes a space."""
     line_pieces: list[StyledText] = []
     column = 0
     for piece in pieces:
@@ -226,7 +226,7 @@ def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str |
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
     """Yield first cell, text and distance for each text that a search can find in a line. The distance from the visible
-    part is `HiddenText.start`, or None if the text is visible."""
+    part is counted as in `HiddenText.start`, or None if the text is visible."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:

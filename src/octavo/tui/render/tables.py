@@ -63,7 +63,7 @@ _SHORT_COLUMN = 20
 """A column whose longest line is at most this wide may become narrower than `_NARROW_COLUMN`."""
 _MIN_COLUMN_WIDTH = 6
 _MIN_PROSE_WIDTH = 24
-"""Minimum width in cells of columns of prose, so that columns with a width hint can keep their words whole."""
+"""Columns of prose may be narrowed to this width, so that columns with a width hint keep their words whole."""
 _MIN_PROSE_WIDTH_OF_SHORT_WORDS = 16
 """Like `_MIN_PROSE_WIDTH`, but for tables in which no word is wider than `_LONG_LABEL`."""
 _MAX_PROSE_WIDTH = 100

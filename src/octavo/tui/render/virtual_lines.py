@@ -38,7 +38,7 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`rendered_chunks` comes from the background thread. `keeps_all` keeps all rendered lines in memory."""
+        """`rendered_chunks` has results of the background thread. `keeps_all` keeps all rendered lines in memory."""
         self.chunks: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
@@ -113,7 +113,7 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Store and return the lines of a chunk. If too many are stored, drop those that were not used for longest."""
+        """Store and return the lines of a chunk. If too many are stored, drop the least recently used."""
         self._kept_line_count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (

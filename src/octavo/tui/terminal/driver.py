@@ -45,7 +45,7 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Converts terminal input to messages. Unlike Textual, it supports escape before another key and in pasted text."""
+    """Converts terminal input to key and paste messages. Unlike Textual, it reads escape before keys and in pastes."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser

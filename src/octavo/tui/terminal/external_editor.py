@@ -126,7 +126,7 @@ _WAIT_OPTIONS = {
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option with which an editor waits until the file is closed. Empty if set, or for unknown editors."""
+    """Return the option that makes an editor wait until the file is closed. Empty if it is set already or unknown."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
@@ -458,7 +458,7 @@ def read_back(path: Path) -> Edited | NotEdited:
     if len(raw) > MAX_TEXT_BYTES:
         return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
     try:
-        text = raw.decode("utf-8-sig")  # `-sig` drops a byte order mark.
+        text = raw.decode("utf-8-sig")  # Drops the byte order mark that some editors write.
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:

@@ -190,7 +190,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.focus_at_once(self.query_one(FilterInput))
 
     def select_initial(self) -> None:
-        """Move the cursor to the choice that is selected at first. By default, the first choice is."""
+        """Move the cursor to the choice to select first. By default, do nothing, so the first choice is selected."""
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
         """Replace the choices. The typed query and the selected choice stay."""

@@ -65,7 +65,7 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Start of the key of a command without keys, which no terminal sends. Textual needs a key for each binding."""
+"""Start of a key that no terminal sends. Commands without keys get one, because Textual bindings need a key."""
 
 
 class StillLoading(str):
@@ -308,7 +308,7 @@ class HostApp(HasCommands, App[R]):
         """Show a sentence that says why a command cannot run. Does nothing by default."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses: the input for the typed text may not be open. By default, do nothing."""
+        """Ignore keys until the user pauses: they may be for an input that did not open. Does nothing by default."""
 
     def before_command(self, id: str) -> None:
         """Called before a command runs, with its ID. Does nothing by default."""

@@ -118,7 +118,7 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """Base class of dialogs. Only the keys of an open dialog work. The key bar omits keys that its border names."""
+    """Base class of dialogs. Only the keys of an open dialog work. The key bar omits keys that the border names."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""

@@ -505,7 +505,7 @@ class ListState:
         return self._loading_message is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are already known."""
+        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` name known items."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()

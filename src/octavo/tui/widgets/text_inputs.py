@@ -126,7 +126,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If the range has only a cut, which is no text, delete the letter beside it."""
+        """Delete the text in a range. If it has only a cut of a long line, delete the letter beside the cut."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first_location, last_location = sorted((start, end))

@@ -260,8 +260,8 @@ def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: 
     title = Content.assemble(("  ✗ ", "$error"), safe(message))
     cause_line = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
     if item_count:
-        notes = Content.styled(f"    Showing {plural(item_count, 'item')} loaded earlier   ", "$octavo-muted")
-        return [Content.assemble(title, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), notes + keys]
+        note = Content.styled(f"    Showing {plural(item_count, 'item')} loaded earlier   ", "$octavo-muted")
+        return [Content.assemble(title, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), note + keys]
     return [Content(""), title, cause_line, Content("    ") + keys]
 
 
