@@ -192,18 +192,18 @@ class LargeBodyLock:
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
-        self._has = False
+        self._is_held = False
 
     async def acquire(self) -> None:
         """Get the lock, unless this request already has it. Waits until no other request has it."""
-        if not self._has:
+        if not self._is_held:
             await self._lock.acquire()
-            self._has = True
+            self._is_held = True
 
     def release(self) -> None:
         """Release the lock, if this request has it."""
-        if self._has:
-            self._has = False
+        if self._is_held:
+            self._is_held = False
             self._lock.release()
 
 

@@ -311,8 +311,8 @@ def _parse_body(body: bytes) -> Json:
         value = from_json(body, allow_inf_nan=False)
         # Python reads the number 1e999 as infinity, which a JSON response cannot contain.
         json.dumps(value, allow_nan=False)
-    except ValueError as wrong:
-        raise Refusal(400, f"The body is not valid JSON: {wrong}.") from None
+    except ValueError as error:
+        raise Refusal(400, f"The body is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
         raise Refusal(400, "The body must be a JSON object.")
     return value

@@ -456,8 +456,8 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
     def store_image(image: Any) -> dict[str, str]:
         suffix = mimetypes.guess_extension(image.content_type) or ""
         path = _free_path(f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}", used)
-        with image.open() as opened:
-            files[path] = opened.read()
+        with image.open() as image_file:
+            files[path] = image_file.read()
         return {"src": f"/{path}"}
 
     try:

@@ -348,13 +348,13 @@ def _run_propose(options: argparse.Namespace) -> int:
 
 
 async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder, options: argparse.Namespace) -> int:
-    into_request = None
+    change_request = None
     if options.into:
         target = await resolver.resolve(options.into)
-        into_request = target.change_request
-        if into_request is None or target.space.id != folder.space_id:
+        change_request = target.change_request
+        if change_request is None or target.space.id != folder.space_id:
             raise Failure(f"Could not propose: {options.into} is not a change request of this space.", USAGE)
-    proposal = Proposal(folder, session.live, session.download, options.subject.strip(), into_request)
+    proposal = Proposal(folder, session.live, session.download, options.subject.strip(), change_request)
     report_progress("Comparing…")
     plan = await proposal.plan()
     report_progress("")

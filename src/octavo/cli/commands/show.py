@@ -175,11 +175,11 @@ class _ItemPrinter:
 
     def _change_request_text(self, row: dict[str, Any], changed_pages: list[tuple[str, str, str]]) -> str:
         color = self._style.color
-        when = f"updated {age(row['updatedAt'], datetime.now(UTC))}" if row["updatedAt"] else ""
+        age_phrase = f"updated {age(row['updatedAt'], datetime.now(UTC))}" if row["updatedAt"] else ""
         facts = (
             row["status"],
             f"by {row['author']}" if row["author"] else "",
-            when,
+            age_phrase,
             "outdated" if row["outdated"] else "",
         )
         marks = {"approved": "✓", "changes-requested": "✗", "requested": "○"}
@@ -250,9 +250,9 @@ class _ItemPrinter:
         return f"{head}\n{quote}" + "".join(self._message_text(each) for each in (comment, *replies))
 
     def _message_text(self, message: Message) -> str:
-        when = f" · {age(message.posted_at, datetime.now(UTC))}" if message.posted_at is not None else ""
+        age_suffix = f" · {age(message.posted_at, datetime.now(UTC))}" if message.posted_at is not None else ""
         body = self._render_markdown(message.body.text).strip("\n")
-        return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
+        return f"  {self._style.color(message.posted_by.name, 'bold')}{age_suffix}\n{body}\n"
 
 
 def _url(item: RefTarget | FoundThread | User) -> str | None:
