@@ -65,7 +65,7 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. Without the query of a file's URL, because each response has another query."""
+        """Key of the image in the cache, without the query of a file's URL, because each response has another query."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 

@@ -188,7 +188,7 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Other words for a command, by its ID, for a table (`sites conditions`), or for its action (`sites Publish`)."""
+"""Other words for a command by its ID, a table such as `sites conditions`, or an action such as `sites Publish`."""
 
 
 _KEY_COLUMN_WIDTH = 13

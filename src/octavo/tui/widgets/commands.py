@@ -128,7 +128,7 @@ class Commands(Generic[T]):
     """Returns the target in a view, such as the selected thread, or None. By default, the view itself is the target."""
 
     def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return the group for a view in which `find_target` returns the target. `changes` has other new attributes."""
+        """Return the group for a view in which `find_target` returns the target. `changes` replace other attributes."""
         return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:

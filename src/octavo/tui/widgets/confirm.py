@@ -223,7 +223,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.refresh_bindings)
 
     def require_reading(self) -> None:
-        """Disable the key that confirms for `READ_SECONDS`, because content is new. Do nothing if there is a `word`."""
+        """Disable the key that confirms for `READ_SECONDS`, because content is new. No effect if there is a `word`."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 

@@ -21,7 +21,7 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """A node of a tree. It is immutable. The cursor skips nodes of the kind `section`, which are headings."""
+    """A node of a tree. Do not change it. The cursor skips nodes of the kind `section`, which are headings."""
 
     key: Hashable
     label: AnyText
