@@ -121,8 +121,8 @@ class FormUploads:
         """URL and storage key that the server returned for each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Upload the files whose paths are in `operation`. Return a copy of `operation` with URLs or storage keys
-        instead of paths. Raises ApiError or NotSendable."""
+        """Upload the files whose paths are in `operation`. Return a copy of `operation` with URLs, storage keys or
+        texts instead of paths. Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         kinds_and_paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {

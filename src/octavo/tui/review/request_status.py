@@ -299,7 +299,7 @@ class _LoadedStatus:
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `on_change` with an ID after this status changed."""
+    """Loads and caches the status of change requests. Calls `on_change` with an ID when its status changes."""
 
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change

@@ -562,7 +562,7 @@ class ChangeRequestScreen(View):
     def _on_replies_requested(self, message: DiffView.RepliesRequested) -> None:
         self.diff_threads.follow_replies(message.keys)
 
-    def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page_id: str | None, block_key: str) -> bool:
         if self.at != at:
             return False
         if page_id is not None and page_id != (self.page_diff.visible_page or ("",))[0]:
