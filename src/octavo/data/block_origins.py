@@ -75,7 +75,7 @@ class PageBlame:
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the version in which the block `key` was written, with its page and key there. None if unknown."""
+        """Return the version in which the block `key` was written, with its page and key. None if not found yet."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property
@@ -205,7 +205,7 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. If it is merged, use the cache. Raises ApiError."""
+    """Load who edited and who approved a change request. If merged, cached responses are enough. Raises ApiError."""
     load = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         load(change_requests.ListContributors(at=at, limit=100)), load(reviews_op(at))

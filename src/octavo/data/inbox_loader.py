@@ -159,13 +159,13 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Run the update `REFRESH`, or wait for one that is at least as important. Do nothing without subscribers."""
+        """Run `REFRESH`, or wait for a running update that is at least as important. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(REFRESH)])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Run the update `POLL`, or wait for one that is at least as important. Do nothing without subscribers."""
+        """Run `POLL`, or wait for a running update that is at least as important. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(POLL)])
             await self._builder.wait_idle()

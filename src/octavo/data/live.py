@@ -249,7 +249,7 @@ class Live:
             del self._responses[url]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. Later refreshes fetch this page too. Raises no ApiError."""
+        """Fetch the next page of a list. Later refreshes fetch this page too. An error is in the snapshot."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -334,7 +334,7 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses again that `op` may have changed. Remove a deleted message from the index."""
+        """Fetch watched responses again that `op` may have changed. Remove what `op` deleted from the search index."""
         changed_path, path = affected_path(op), url_path(op)
         target_id = changed_path.rpartition("/")[2]
         self._remove_from_index(op)
@@ -423,7 +423,7 @@ class Live:
         fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch the pages of a list after `fetched_pages`, until there are as many pages as `response` had and
+        """Fetch pages of a list, after `fetched_pages` if given, until it has `response.pages_to_fetch` pages and
         `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
         first_page = joined = fetched_pages
         page_count = response.page_count if response is not None and fetched_pages is not None else 0
@@ -469,7 +469,7 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # If items of an immutable response are unreadable, it is not cached: a newer Octavo may read them.
+            # Octavo never fetches a cached immutable response again, but a newer Octavo may read the unreadable items.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)

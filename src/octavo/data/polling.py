@@ -171,7 +171,7 @@ class ViewPlanner:
         """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
 
     def adopt_fingerprints(self, listed_at: datetime) -> None:
-        """Store the fingerprints of responses that were requested after `listed_at`, the time of the newest list."""
+        """Store fingerprints of watched responses requested after `listed_at`, the time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, fingerprint = response.requested_at, self._fingerprint(response.op)

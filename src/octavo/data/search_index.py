@@ -84,7 +84,7 @@ INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 MAX_LETTERS = 64_000_000
 """Maximum number of characters in the index."""
 MAX_DOCUMENTS = 200_000
-"""Maximum number of documents in the index. Pages with only a title are deleted first, then the oldest documents."""
+"""Maximum number of documents. Pages with only a title are deleted first, then the documents loaded longest ago."""
 WRITES_PER_EVICTION = 500
 """After this number of written documents, Octavo checks whether the index is too large."""
 MAX_RANKED = 2000
@@ -232,7 +232,7 @@ class SearchIndex:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the index in the background: it was deleted, or the user lost access."""
+        """Remove the deleted or no longer accessible target of `op` from the index in the background."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 

@@ -68,7 +68,7 @@ class NeededResponse:
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     fingerprint: str = ""
-    """Text that usually changes when the response changes (`inbox_plan.py`). Empty to fetch the response anyway."""
+    """Text that usually changes when the response changes (`inbox_plan.py`). Empty to always fetch the response."""
     order: float = 0.0
     """Order among the responses with the same rank. The smallest number is fetched first."""
     label: str = ""
@@ -98,7 +98,7 @@ class Version(NamedTuple):
 
 
 def is_due(needed: NeededResponse, version: Version | None, now: datetime) -> bool:
-    """Return whether a needed response must be fetched. `version` is None if no response is cached."""
+    """Return whether a needed response must be fetched. `version` is its version in the cache, or None."""
     if version is None or not needed.fingerprint or version.fingerprint != needed.fingerprint:
         return True
     # If the clock was set back, a version may be from the future.
@@ -401,7 +401,7 @@ class SyncQueue:
         return min(self._needed[url].values(), key=lambda needed: (needed.rank, needed.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank for `url`. Return VISIBLE or less after a failure that affects all requests."""
+        """Return the most urgent rank for `url`, but at most VISIBLE after a failure that affects all requests."""
         rank = self._most_urgent(url).rank
         return max(rank, Rank.VISIBLE) if url in self._general_failures else rank
 

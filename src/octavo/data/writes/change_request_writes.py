@@ -149,7 +149,7 @@ NO_DRAFTS = (
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Switch between “ready for review” and “draft”. Send nothing if the status is not that of `seen_request`."""
+    """Switch a change request between ready and draft. Send nothing if its status is not that of `seen_request`."""
     status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
     op, unchanged = (
         change_requests.Update(at=at, status=status),

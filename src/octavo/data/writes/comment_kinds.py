@@ -116,10 +116,10 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
         changes["removed_reactions"] = op.added_reactions
     if op.removed_reactions:
         changes["added_reactions"] = op.removed_reactions
-    ids = {"comment_id": op.comment_id, "at": op.at}
+    target_fields = {"comment_id": op.comment_id, "at": op.at}
     if isinstance(op, UpdateReply):
-        ids["comment_reply_id"] = op.comment_reply_id
-    return type(op)(**ids, **changes)
+        target_fields["comment_reply_id"] = op.comment_reply_id
+    return type(op)(**target_fields, **changes)
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:

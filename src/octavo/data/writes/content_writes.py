@@ -261,7 +261,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return an edit with the effect of a RevertPage, else `change` itself. Raises ApiError and _CannotRestore."""
+    """Return an edit with the effect of a RevertPage, any other change as it is. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))

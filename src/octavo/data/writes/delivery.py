@@ -80,7 +80,7 @@ class Account:
         return self.user.id if self.user else None
 
     def may_send(self, entry: OutboxEntry) -> bool:
-        """Return whether the signed-in user may send an entry: otherwise the server would record the wrong author."""
+        """Return False if the server would record the wrong author, because another user made the entry."""
         if self.user is None or not self.user.id or entry.id in self.entries_of_process:
             return True
         return entry.author_id in ("", self.user.id)
@@ -273,7 +273,7 @@ class OutboxDelivery:
         return f"{unsent_phrase} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's ID of an entry's thread. None if it is not posted yet. Empty without a temporary ID."""
+        """Return the server's ID of an entry's thread. None if not posted yet. Empty if the ID is not temporary."""
         thread = entry.traits.thread_id
         if not thread.startswith("pending-"):
             return ""

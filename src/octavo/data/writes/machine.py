@@ -380,7 +380,7 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def submit(entry: OutboxEntry, review_id: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Make a pending comment a part of `review_id`. It is held until `held_until`, or queued if that is None."""
+    """Add a pending comment to the review `review_id`. It is held until `held_until`, or queued if that is None."""
     due_at = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")
@@ -472,8 +472,8 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Record that the server or a check has refused the entry. `reason` is a sentence. `status` is the HTTP status,
-    None for a check. `changed_by_others` is True if another user had changed the target."""
+    """Record that the server or a check has refused the entry. `reason` is a sentence. `status` is the HTTP status
+    of a refused request, else None. `changed_by_others` is True if another user had changed the target."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,

@@ -324,7 +324,7 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, keep its text as a draft, and return it. None if being sent or done. Raises NotSaved."""
+        """Delete and return an entry, but keep its text as a draft. None if being sent or done. Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
@@ -431,7 +431,7 @@ class Outbox:
     def _new_entries(
         self, writes: Sequence[NewWrite], state: EntryState, held_until: datetime | None, review_id: str = ""
     ) -> list[OutboxEntry]:
-        """Return an entry for each write, held if `held_until` is not None, else in `state`. Raises NotSaved."""
+        """Return an entry for each write: held until `held_until`, else in `state`. Raises NotSaved if read-only."""
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
         entries = [
