@@ -67,7 +67,7 @@ class AnchorAssigner:
 
 
 def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
-    """Return the matching anchor in `anchors`. Case, accents and punctuation may differ. None if none matches."""
+    """Return the one of `anchors` that `link_anchor` matches, else None. Case, accents and punctuation may differ."""
     candidates = list(anchors)
     if link_anchor in candidates:
         return link_anchor
@@ -112,7 +112,7 @@ def page_anchors(document: Document) -> PageAnchors:
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
     """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of its reusable content. The
-    second of two equal anchors counts with its number. False if the page may have other anchors."""
+    second anchor `name` counts as `name-1`. False if the page may have other anchors."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     contents, assigner = list(contents), AnchorAssigner()

@@ -318,8 +318,8 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost open block with `key`, and all blocks inside. Return False if no open block has this key,
-        and no block with this key was nested too deeply to be opened."""
+        """Close the innermost open block with `key`, and all blocks inside. Return False if there is none. A block that
+        was nested too deeply counts as open."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True

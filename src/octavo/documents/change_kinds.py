@@ -451,7 +451,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield how links, formulas and format of some words changed. Changes of the words themselves do not count."""
+    """Yield the kinds of change of links, code, formulas and format in some words, but not of the words."""
     run, old_run = part.run, part.old
     match part.op:
         case "link":

@@ -64,7 +64,7 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of blocks to compare all. If there are more, compare only blocks at similar positions."""
+"""If two versions have more pairs of blocks than this, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 
@@ -109,7 +109,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes with only repeated short blocks (“Returns:”) or renumbered headings between them."""
+    """Join changes that only repeated short blocks (“Returns:”) or renumbered headings separate."""
     short_indexes = [
         index
         for index, each in enumerate(ranges)
@@ -205,7 +205,7 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """Return the look ID of the version of the block edited in `gap` that is also elsewhere. None unless one is."""
+    """If only one version of a block edited in `gap` is also elsewhere, return its look ID. Else None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

@@ -90,7 +90,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in a changed row. `words` is None if its text is unchanged, `old` or `new` if the cell is missing."""
+    """A cell in a changed row. `words` is None if its text stayed, `old` or `new` if that version lacks the cell."""
 
     old: Block | None
     new: Block | None
@@ -195,7 +195,7 @@ class RestructuredBlocks:
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """The change, such as `list → hint`. Empty if `entries` have notes. Without blocks, it describes the next entry."""
+    """A change like `list → hint`, of the next entry if `old` and `new` are empty. Empty if `entries` have notes."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes of the new blocks and of their content. For a replaced section, its removed and added blocks."""
 
@@ -221,7 +221,7 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """True if most old words were removed and most new words are added. False for a short page."""
+        """True if most words of the old page were removed, and most of the new page added. False for a short page."""
         is_removed = self.removed > _REWRITTEN_SHARE * self.words_before
         is_added = self.added > _REWRITTEN_SHARE * self.words_after
         return is_removed and is_added and min(self.words_before, self.words_after) >= _MIN_REWRITTEN_WORDS

@@ -273,7 +273,7 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return the drafts of removed and added headings whose text is unique in each version. Empty unless both exist."""
+    """Return the drafts of removed and added headings, if both exist, whose text occurs once in each version."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     headings = [draft for draft in one_sided_drafts if _kind(draft) == "heading" and _size(draft) > 2]
     if len({draft.status for draft in headings}) < 2:
@@ -497,7 +497,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added texts or code into changed blocks, if their kinds are equal in order."""
+    """Turn adjacent removed and added texts or code into changed blocks, if both have the same kinds in order."""
     result: list[DraftEntry] = []
     adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:

@@ -112,7 +112,7 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes that a diff compares: no columns, no default values, and `spaced` (not `tight`)."""
+    """Return the attributes that a diff compares: no columns, no defaults, and `tight` as its opposite `spaced`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()

@@ -65,7 +65,7 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
 
 
 def _moved_look_ids(drafts: Sequence[DraftEntry]) -> frozenset[int]:
-    """Return the look IDs of long blocks that were removed in one place and added in another, even inside others."""
+    """Return look IDs of long blocks that were removed in one place and added in another, also inside containers."""
     removed = [each for draft in drafts if draft.status == "removed" and draft.old for each in draft.old.walk()]
     added = [each for draft in drafts if draft.status == "added" and draft.new for each in draft.new.walk()]
     return movable_look_ids(removed, added)
@@ -148,8 +148,8 @@ def _join_across_edges(
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return how often each of `texts`, which are in one draft, occurs in other drafts. `own_texts` are all texts of
-    the draft, and `all_texts` those of all drafts."""
+    """Return how many of `texts`, which are in one draft, also occur in other drafts, by text. `own_texts` are all
+    texts of the draft, and `all_texts` those of all drafts."""
     counts = {text: min(count, all_texts[text] - own_texts[text]) for text, count in texts.items()}
     return Counter({text: count for text, count in counts.items() if count > 0})
 
@@ -321,7 +321,7 @@ def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pa
 
 
 def _drafts_of(pairs: Sequence[_Pair]) -> list[DraftEntry]:
-    """Return the drafts of pairs that have only one block each."""
+    """Return the drafts of `pairs`, each of which has only one block."""
     removed, added = (list(_outermost_nodes(pair[side] for pair in pairs)) for side in (0, 1))
     return [*(DraftEntry("removed", old=node) for node in removed), *(DraftEntry("added", new=node) for node in added)]
 

@@ -227,8 +227,8 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return for each column the text of the cell in the longer version of `row`, and in the shorter version. Both
-    texts are empty if a cell of the shorter version has all text of the longer version's cell."""
+    """Return for each column the text of the cell in the longer and in the shorter version of `row`. Both texts are
+    empty if any cell of the shorter version has the text of the longer version."""
     shorter_row, longer_row = (row.old, row.new) if is_join else (row.new, row.old)
     assert shorter_row is not None
     assert longer_row is not None
@@ -359,7 +359,7 @@ def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> li
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Map the `id()` of texts in `text_nodes` to cells with a similar text. Empty if too few texts have such a cell."""
+    """Map the `id()` of texts in `text_nodes` to cells with a similar text. Empty if too little text matches."""
     texts, cells = [text for node in text_nodes for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}

@@ -112,7 +112,7 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text into parts of `SLICE_LENGTH`, because a regular expression on a longer text blocks all threads."""
+    """Yield parts of at most `SLICE_LENGTH` characters, because expressions on a longer text block all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH

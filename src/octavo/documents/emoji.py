@@ -58,7 +58,7 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(code: str | None) -> str:
-    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Any other text stays. Empty for None."""
+    """Return the emoji for a code of the API, such as `👍` for `1f44d`, or any other text unchanged. Empty for None."""
     return from_code(code) or code if code else ""
 
 
@@ -171,7 +171,7 @@ def _common_names() -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code for a name of the editor or a common alias, else None. A parsed table would need 1.5 MiB."""
+    """Return the code for a common name, else None. Searches the text, because a parsed table would need 1.5 MiB."""
     _, separator, text_after = _common_names().partition(f"\n{name} ")
     return text_after.partition("\n")[0] if separator else None
 

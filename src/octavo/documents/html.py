@@ -104,7 +104,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return the position after the HTML tag at `position`, even with unusual attributes. None without such a tag."""
+    """Return where the HTML tag with attributes at `position` ends, even if unusual. None without such a tag."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 

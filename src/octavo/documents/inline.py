@@ -379,7 +379,7 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Return the tuples of runs and the platform tags of a text, in order. Also return the anchors in it."""
+    """Return the platform tags of a text and the tuples of runs between them, in order, and the anchors of the text."""
     builder = RunBuilder()
     content: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():

@@ -69,8 +69,8 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
-    """Return a block between platform tags. `inside` is its content, None for its children. If not `closes`, a block
-    without content gets no closing tag."""
+    """Return a block between platform tags. `inside` is the content, or None for the children of the block. If not
+    `closes`, a block without content gets no closing tag."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
@@ -183,8 +183,8 @@ def _code_span(text: str) -> str:
 def _with_marks(
     run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
 ) -> str:
-    """Return `markdown`, the text of a run, with its marks except `excluded`, without white space at both ends. Signs
-    such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
+    """Return `markdown`, the text of a run, in its marks except `excluded`. White space at its ends stays outside.
+    Signs such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return markdown

@@ -59,7 +59,7 @@ class SpaceIndex:
     origins: Collection[str] = ()
     """Origins of the platform's app, such as `https://docs.example`, in addition to `APP_HOSTS`."""
     root: str = ""
-    """Path of the folder of the pages in the repository, such as `docs`. Empty if unknown, or if they are equal."""
+    """Folder of the pages in the repository, such as `docs`. Empty if unknown, or if it is the whole repository."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
     """IDs by path or name in lower case without accents, for `pages` and for `files`. Filled when first needed."""
 
@@ -197,7 +197,7 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Map all paths that a link to a page can have to its ID. `pages` has (ID, path, path of the file) of each page."""
+    """Map each possible path of a link to the ID of its page. `pages` has (ID, path, path of the file) of each page."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page_id, *paths in pages:
@@ -264,7 +264,7 @@ def _normalize(href: str) -> str:
 
 
 def _keep_spaces(invisible: re.Match[str]) -> str:
-    """Return ordinary spaces unchanged, because file names contain them. Return one space for other characters."""
+    """Return ordinary spaces unchanged, because file names can contain them. Return one space for other characters."""
     return invisible[0] if not invisible[0].strip(" ") else " "
 
 

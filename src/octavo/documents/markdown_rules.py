@@ -169,7 +169,7 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with a `lang` argument as code, up to its end tag. Return False for any other tag."""
+    """Parse an unknown tag with `lang` as code, up to its end tag. Return False for other tags, or without end tag."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     end_position = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -475,7 +475,7 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the one on which `text` occurs next. None if that is not before `end_line`, or not on the
+    """Return the line after the one on which `text` occurs next. None if `text` is not before `end_line`, or not on the
     first `max_lines` lines from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
@@ -569,7 +569,7 @@ def _read_html_tag_to(state: StateInline, end: int | None, silent: bool) -> bool
 
 
 def many_brackets_rule(state: StateInline, silent: bool) -> bool:
-    """Read brackets as text if a text has hundreds without links, because searching for links would take too long."""
+    """Read brackets as text if hundreds of them are outside links, because searching for links would take too long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
     cached_result: tuple[str, bool] | None = state.env.get("brackets")

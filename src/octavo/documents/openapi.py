@@ -164,7 +164,7 @@ class Specification:
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the media type that the field `name` of the operation or specification sets. `default` if none."""
+        """Return the media type in the field `name` of the operation, else of the specification, else `default`."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 

@@ -83,7 +83,7 @@ class SchemaReader:
     resolver: ReferenceResolver
     field_count: int = 0
     part_count: int = 0
-    """Number of schemas merged by `allOf` so far. It is limited, because nested references grow exponentially."""
+    """Number of schemas merged by `allOf` so far. Limited, because nested references can grow exponentially."""
     characters_left: int = 40_000
     """Number of characters that descriptions may still have. The number is limited, because rendering them is slow."""
 

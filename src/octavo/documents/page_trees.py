@@ -194,7 +194,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
-    """Return `pages` with the pages of `old_pages` that have `missing_ids` added at their old positions."""
+    """Return `pages` plus the pages of `old_pages` with `missing_ids`, at their old positions."""
     old_parent_of, present_parents = parent_ids(old_pages), parent_ids(pages)
     old_pages_by_id = {page["id"]: page for page in walk(old_pages)}
     for page_id in old_parent_of:
@@ -275,7 +275,7 @@ def first_heading(markdown: str) -> str | None:
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """Return `markdown` with `title` in place of the leading heading `before`. Unchanged if that is not the heading."""
+    """Return `markdown` with `title` in place of the leading heading `before`. Unchanged if the heading is another."""
     if leading_heading(markdown) != before:
         return markdown
     start = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
@@ -314,7 +314,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of an earlier sibling, except duplicates that `main` has."""
+    """Return the pages of `after` with the title or slug of an earlier sibling. Duplicates in `main` are left out."""
     new_nodes, main_nodes = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
     parents_before = parent_ids(main_nodes)
@@ -591,7 +591,7 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return the name, old and new value for a move: `place` with both parents, or `position` within one parent."""
+    """Return (name, old value, new value) for a move: `place` for different parents, `position` for the same parent."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:

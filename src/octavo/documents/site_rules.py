@@ -276,7 +276,7 @@ class RedirectChain:
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
-    """Return the redirects that a browser follows from `source`. `targets` has targets by source, None if missing."""
+    """Return the redirects that a browser follows from `source`. `targets` maps sources to targets, None if missing."""
     targets_by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
     steps, seen_paths = [source], {path}
     while path in targets_by_path:

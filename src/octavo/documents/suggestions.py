@@ -72,7 +72,7 @@ class AppliedSuggestion(NamedTuple):
     """The result of applying a suggestion. `text` is the page, which is changed only if `kind` is `applied`."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same` if the page already had the suggested text, `changed` if the block was edited or deleted."""
+    """`same` if the page had the suggested text, `changed` if the block was edited or deleted, else `applied`."""
     text: str
 
 
@@ -100,7 +100,7 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Put conflict markers around a block and its suggested text, or at the end of the page if it lacks the block."""
+    """Return `page` with conflict markers around a block and its suggested text, or at the end without the block."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     parts = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
@@ -134,7 +134,7 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current` with the blocks `keys`, and changes next to them, as in `old`. Raises UnknownBlock."""
+    """Revert the blocks `keys` and changes next to them to `old`. Raises UnknownBlock if neither text has a block."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -155,7 +155,7 @@ def revert_blocks(old: str, current: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return the first line of each block and the line after it, by key. Only line feeds count as line ends."""
+    """Return (first line, line after the block) of each block, by key. Only line feeds count as line ends."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):
@@ -232,7 +232,7 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, which is found by key or by the quoted text. "" without a block."""
+        """Return threads by the key of their block, found by key or by the quoted text, or by "" without a block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
@@ -393,8 +393,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether the new version lacks a thread's block, and the server calls the thread outdated, or neither
-        version has its block or quoted text. For a pending comment with a quote, the missing block is enough."""
+        """Return whether the new version lacks a thread's block, and either the server calls the thread outdated or
+        both versions lack its block and quoted text. For a pending comment with a quote, only the block counts."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -184,7 +184,7 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """Parses a source into the tokens of its top-level blocks. `blocks` completes `parsed_to` and `diagnostics`."""
+    """Parses a source into tokens of top-level blocks. After `blocks`, `parsed_to` and `diagnostics` are complete."""
 
     def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
         """Parse about `slice_length` characters of `source` at a time, and stop after about `max_tokens` tokens."""

@@ -100,7 +100,7 @@ def _comparable_entries(entries: Iterable[ContentsEntry], depth: int = 0) -> Ite
 
 
 def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
-    """Return the table of contents in a form for comparisons, with titles only of groups and links."""
+    """Return (depth, kind, ID, title, target) of each entry, for comparisons. The title of a document is left out."""
     return [
         (depth, kind, entry_id, title if kind != "document" else "", target)
         for depth, kind, entry_id, title, _, target, *_ in _comparable_entries(entries)
@@ -119,7 +119,7 @@ def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> T
 def with_missing_entries(
     entries: TableOfContents, old_entries: TableOfContents, missing_ids: Collection[str]
 ) -> TableOfContents:
-    """Return `entries` with the entries of `old_entries` that have `missing_ids` added at their old positions."""
+    """Return `entries` plus the entries of `old_entries` with `missing_ids`, at their old positions."""
     entries_by_id = {entry.id: entry for entry in (*walk_entries(old_entries), *walk_entries(entries))}
     return _entries_of(
         page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(old_entries), missing_ids), entries_by_id

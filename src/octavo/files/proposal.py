@@ -69,7 +69,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request for the changes. None for the unmerged change request of the last proposal, or a new one."""
+    """The change request to add the changes to. None for the unmerged one of the last proposal, else a new one."""
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None
@@ -159,7 +159,7 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_added_pages(self, base: Revision) -> dict[str, str]:
-        """Find the pages that the change request added by title. Return their IDs by the path of their local file."""
+        """Find by title the pages that the change request added. Return their IDs by the path of their local file."""
         assert self._head is not None
         old_ids = {page.id for page in base.walk()}
         added_ids_by_title: dict[str, list[str]] = {}
@@ -176,7 +176,7 @@ class Proposal:
         return ids_by_path
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
-        """Send a plan. Return the changed change request. Raises ApiError, OSError or ProposalFailed."""
+        """Send a plan. Return the change request that got it. Raises ApiError, OSError or ProposalFailed."""
         if self._request is None:
             self._request = await self._create()
         self._store_request()
@@ -221,7 +221,7 @@ class Proposal:
         self.folder.save()
 
     def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store the versions of the pages, files and table of contents that were proposed."""
+        """Store the proposed versions of the pages, files and table of contents."""
         pages = dict(self.folder.proposal.get("pages", {}))
         for page_id in plan.edits:
             path = plan.links.layout.paths.get(page_id, "")

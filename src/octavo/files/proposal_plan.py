@@ -53,7 +53,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 
 @dataclass
 class ProposalPlan:
-    """The changes that a proposal sends. The ID of a new page is its path after `NEW_PAGE_PREFIX`."""
+    """The changes that a proposal sends. The ID of a new page is `NEW_PAGE_PREFIX` and its path."""
 
     links: LinkConverter
     new_files: dict[str, bytes] = field(default_factory=dict)
@@ -436,7 +436,7 @@ def joined_path(path: str, relative: str) -> str:
 def page_change(
     before: FileVersion, local: FileVersion, page: Page, server_text: str | None, links: LinkConverter
 ) -> PageChange:
-    """Return the changes from `before` to `local`, merged with `page`. `server_text` is None if no text changed."""
+    """Return the changes from `before` to `local`, merged with `page`. `server_text` is None if the text stays."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:

@@ -335,7 +335,7 @@ class SpaceReader:
         return await self.send(content.Get(at=self.at, computed=False))
 
     async def text(self, page: Page) -> str | None:
-        """Return the Markdown of a page. None if the server returns none. Empty for other pages. Raises ApiError."""
+        """Return the Markdown of a page. None if the server sends none. Empty for a group or link. Raises ApiError."""
         if page.type != "document":
             return ""
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))

@@ -1,4 +1,4 @@
-"""The rules of `octavo check`, and the problems that they find on a page alone. `references.py` checks links."""
+"""The rules of `octavo check`, and the problems that they find on a single page. `references.py` checks links."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class LocationFinder:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges in the source of a URL on `lines`, counted from 0, else in definitions of link labels."""
+        """Return source ranges of a URL on `lines` (from 0), else in definitions of labels. Empty if not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])

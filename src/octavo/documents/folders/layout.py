@@ -254,7 +254,7 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` with the keys that only `old` has added, at all levels of mappings."""
+    """Return `value` plus the keys that only `old` has, at all levels of mappings."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {
@@ -387,7 +387,7 @@ class FolderLayout:
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL for a reference of the API, for use in the file `start`. Empty if it has no target."""
+        """Return the URL or relative path for a reference of the API in the file `start`. Empty if it has no target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -460,7 +460,7 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
 
 
 def page_path(page: Page) -> str:
-    """Return the path for a page's file: its path in Git, else `guide.md`, or `guide/README.md` if it has subpages."""
+    """Return the path for a page's file: that in Git, or such as `guide.md`, or `guide/README.md` with subpages."""
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")

@@ -35,7 +35,7 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """Text that main and the change request changed differently. A side is None if it has no text here."""
+    """Text that main and the change request changed differently. `main` or `request` is None if it has no text here."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
@@ -67,7 +67,7 @@ class Conflict:
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return one side as readable Markdown: a row below its table head, an item not indented. Empty for None."""
+        """Return `text` as readable Markdown: a row below its table head, an item not indented. Empty for None."""
         if not text:
             return ""
         if self.context != NO_CONTEXT:
@@ -193,7 +193,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def contents_and_gaps(children: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield each content and the white space after it. A `MoveEnd` is replaced by its children or its conflict."""
+    """Yield the content of each child, and the space after it. For a `MoveEnd`, yield its children or its conflict."""
     for child in children:
         if not isinstance(child.content, MoveEnd):
             yield child.content, child.gap
@@ -275,7 +275,7 @@ def _renumber(items: list[list[Fragment]]) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of merged content. Conflicts without a choice take that of `side`. None if no text is left."""
+    """Return the text of merged content, with that of `side` for conflicts without choice. None if no text is left."""
     fragments = _Assembler(choose, side).fragments(content)
     return None if fragments is None else "".join(each.text for each in fragments)
 

@@ -166,7 +166,7 @@ class _PageMerge:
         return children
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by step 4 of the module docstring. If not `merges_inside`, two changes are one conflict."""
+        """Merge a region by step 4 of the module docstring. If not `merges_inside`, two changes are a conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
