@@ -24,6 +24,8 @@ from tests.documents.outline import inline
         ("** a `b`**", "<bold|a > <code;bold+code|b>"),
         ("*** a ***", "<bold+italic|a>"),
         ("** a ** b", "** a ** b"),
+        ("a\n**b **\nc", "a  <bold|b >  c"),
+        ("a\n** b **, c", "a ** b **, c"),
         ("** a **b** c", "** a  <bold|b>  c"),
         ("** **", ""),
         ("a ^[b] c^[d]", "a ^[b] c^[d]"),

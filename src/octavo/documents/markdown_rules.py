@@ -723,7 +723,7 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     if len(runs) == _DOUBLE and _texts_around(state, runs[0])[0] == _texts_around(state, runs[1])[1] == "\n":
-        pairs.append((runs[0], runs[1]))  # The marks are around the whole text, so spaces next to them do not matter.
+        pairs.append((runs[0], runs[1]))  # The marks are around whole lines, so spaces next to them do not matter.
     for run in runs if not pairs else ():
         if len(run) > _DOUBLE and not any(_texts_around(state, run)):
             continue  # Skip the marks of empty bold text, which `drop_empty_marks` removes.
@@ -765,7 +765,7 @@ def _texts_around(state: StateInline, run: list[Delimiter]) -> tuple[str, str]:
 
 def _text_of(token: Token) -> str:
     return (
-        " "
+        "\n"
         if token.type in ("softbreak", "hardbreak")
         else token.content
         if token.type in ("text", "escaped_colon")
