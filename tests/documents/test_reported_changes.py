@@ -467,6 +467,10 @@ CHANGES = {
         "<tbody><tr><td>one</td><td>3</td></tr></tbody></table>",
     ),
     "a row elsewhere": (ROWS, HEAD + THREE + ONE + TWO),
+    "images in the first column moved up by a row": (
+        "| Icon | Boat |\n| --- | --- |\n| ![](one.png) | Anna |\n| ![](two.png) | Bertha |\n| ![](six.png) | Clara |\n",
+        "| Icon | Boat |\n| --- | --- |\n| ![](two.png) | Anna |\n| ![](six.png) | Bertha |\n| ![](ten.png) | Clara |\n",
+    ),
     "a row elsewhere and edited": (ROWS, HEAD + THREE.replace("changes one", "changes it") + ONE + TWO),
     "rows counted anew": (
         "| # | Fish |\n|-|-|\n| 1 | cod in the bay |\n| 2 | eel in the mud |\n",
@@ -1094,6 +1098,15 @@ EXPECTED_LINES = {
         "  = 1",
     ],
     "a row elsewhere": ["~ table", "  > 1 row put / changes one", "  = 2", "  < 1 row put / changes one"],
+    "images in the first column moved up by a row": [
+        "~ table",
+        "  ~ row",
+        "    [-one.png][+two.png] | =",
+        "  ~ row",
+        "    [-two.png][+six.png] | =",
+        "  ~ row",
+        "    [-six.png][+ten.png] | =",
+    ],
     "a row elsewhere and edited": [
         "~ table",
         "  > 1 row put / changes it",
