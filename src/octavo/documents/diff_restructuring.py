@@ -493,24 +493,29 @@ def _has_same_kinds(old: Sequence[Node], new: Sequence[Node], depth: int) -> boo
 
 
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
-    """Return a note for each pair, empty for blocks that stayed. A number that changed because a list was split is
-    noted only if there are other notes."""
+    """Return a note for each pair, empty for blocks that stayed. A number that changed because a list was split
+    or joined is noted only if there are other notes."""
     notes = [_crossing_note(one, other, old_containers) if one and other else "" for one, other in pairs]
     if not any(notes):
         return notes
     for index, (one, other) in enumerate(pairs):
         if one and other and not notes[index] and _item_number(other) not in (None, _item_number(one)):
-            new_list = other.path[-1]
+            new_list = next(node for node in reversed(other.path) if node.kind == "list")
             if id(new_list) not in old_containers:
                 notes[index] = f"in a new list that starts at {new_list.block.attrs.get('start', 1)}"
+            elif not any(node is old_containers[id(new_list)] for node in one.path):
+                notes[index] = "from another list"
     return notes
 
 
 def _item_number(part: _NodeInContainers) -> int | None:
-    """Return the number of an item in a numbered list. None for other blocks."""
-    if not part.path or part.node.kind != "item" or not part.path[-1].block.attrs.get("ordered"):
+    """Return the number of an item in a numbered list, also for the first block in it. None for other blocks."""
+    *path, node = (*part.path, part.node)
+    if path and path[-1].kind == "item" and node is path[-1].children[0]:
+        node = path.pop()
+    if not path or node.kind != "item" or not path[-1].block.attrs.get("ordered"):
         return None
-    return int(part.path[-1].block.attrs.get("start", 1)) + part.path[-1].children.index(part.node)
+    return int(path[-1].block.attrs.get("start", 1)) + path[-1].children.index(node)
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
