@@ -283,6 +283,18 @@ def test_tag_after_html_opens_a_container(html: str, blank: str) -> None:
     assert merged.text() == f"{html}{blank}{more.replace('six', 'nine')}"
 
 
+@pytest.mark.parametrize("edited_item", ["at six", "the boats"])
+def test_html_list_rewritten_in_markdown_is_one_conflict(edited_item: str) -> None:
+    items = ["<b>gate</b> - opens each morning at six", "<b>pier</b> - where <i>the boats</i> wait for the tide"]
+    page = "# Harbor\n\nThe keeper knows all of it.\n\n{}\n\n## End\n\nThe end of the page.\n"
+    base = page.format("<ul>\n\n" + "\n\n".join(f"<li>{item}</li>" for item in items) + "\n\n</ul>")
+    main = base.replace(edited_item, "something else")
+    request = page.format(re.sub("</?b>", "**", re.sub("</?i>", "_", "\n".join(f"* {item}" for item in items))))
+    merged = merge(base, main, request)
+    assert merged.text_with_choice("main") == main
+    assert merged.text_with_choice("request") == request
+
+
 def test_lines_of_code_with_a_tag_after_html_stay_whole() -> None:
     for text in ("```\n</table>{% tabs %}\n```\n", "* ```\n  </pre>{% tabs %}\n  ```\n", "    </pre>{% tabs %}\n"):
         assert read_page(text).source == text

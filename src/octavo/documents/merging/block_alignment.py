@@ -7,6 +7,7 @@ changed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,8 @@ _WORD_LIMIT = 8_000
 """A text with more words is not compared word by word."""
 _MIN_SHARED = 0.4
 """Two blocks belong together if they share at least this part of the words of the shorter block."""
+_NOTATION = re.compile(r"</?[a-z][^<>]*>|\\|\b_+|_+\b", re.I)
+"""HTML tags, backslashes, and underscores around words."""
 
 
 class Hunk(NamedTuple):
@@ -95,15 +98,37 @@ def equal_word_ranges(old: Sequence[str], new: Sequence[str]) -> list[tuple[int,
     return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]
 
 
-def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
+def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     """Divide a difference into smaller hunks, so that blocks with common words are in one hunk."""
+    hunks: list[Hunk] = []
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related_range in [*_related_ranges(old, new, difference), end]:
-        yield from _split_unrelated(old, new, Hunk(i, related_range.i1, j, related_range.j1))
-        if not related_range.is_addition:
-            yield related_range
+        between = Hunk(i, related_range.i1, j, related_range.j1)
         i, j = related_range.i2, related_range.j2
+        if _is_rewritten(old, new, between, related_range):
+            related_range = related_range._replace(i1=between.i1)
+        elif hunks and _is_rewritten(old, new, between, hunks[-1]):
+            hunks[-1] = hunks[-1]._replace(i2=between.i2)
+        else:
+            hunks += _split_unrelated(old, new, between)
+        if not related_range.is_addition:
+            hunks.append(related_range)
+    return hunks
+
+
+def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
+    """Return whether most words of a deletion are new words of `edit`, even in another notation. Deleted HTML tags of
+    lists belong to any edit."""
+    deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
+    if not deleted or not added or not deletion.is_deletion:
+        return False
+    texts = ("\n".join(block.source for block in side) for side in (deleted, edited, added))
+    words = [WORD.findall(_NOTATION.sub("", text)) for text in texts]
+    if not words[0]:
+        return all(re.match(r"</?[uo]l\b", block.head, re.I) for block in deleted)
+    lost, before, after = (Counter(zip(each, each[1:], each[2:], strict=False)) for each in words)
+    return 2 * (lost & (after - before)).total() > lost.total()
 
 
 def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
