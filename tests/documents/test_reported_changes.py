@@ -83,6 +83,7 @@ ENGLISH = ("Build the gate with it:", "Open the gate and look whether the water 
 JAPANESE = ("門を作ります：", "門を開けて、水が来るかどうかを見てください。")
 INFO = '{{% hint style="info" %}}\n{}\n{{% endhint %}}'
 FIGURE = '<figure><img src="{}.png" alt=""><figcaption><p>{}</p></figcaption></figure>'
+OPERATION_TAG = '{{% openapi-operation spec="{}" path="/boats{}" method="{}" %}}\n{{% endopenapi-operation %}}\n\n'
 IOS_TAB = '{{% tab title="{}" %}}\n'
 OPEN_GATE = "+ (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;"
 MOVE_BOATS = '[Harbour moveBoats:@{@"first" : @"Anna", @"second": @"Bertha", @"port": @"Wick"}];'
@@ -366,6 +367,12 @@ CHANGES = {
     "two lists joined by the text between them, and an item repeated": (
         f"1. {WAIT}\n2. {OTHER}\n\n> {SENTENCE}\n\n1. {LAMPS}\n2. {WAIT} again.",
         f"1. {WAIT}\n2. {OTHER}\n\n{indented(SENTENCE)}\n\n3. {LAMPS}\n4. {WAIT} again.\n5. {LAMPS}",
+    ),
+    "operations in another order, with another specification": (
+        OPERATION_TAG.format("pier", "", "post") + OPERATION_TAG.format("pier", "/{id}", "delete"),
+        "".join(
+            OPERATION_TAG.format("wall", *each) for each in (("/{id}", "delete"), ("", "post"), ("/{id}/moves", "post"))
+        ),
     ),
     "items put into an item": (
         "* one of the boats\n* two of the boats\n* three of the boats\n* four",
@@ -921,6 +928,12 @@ EXPECTED_LINES = {
         "    = 1",
         "  = 1",
         f"  + item {LAMPS}",
+    ],
+    "operations in another order, with another specification": [
+        "- openapi",
+        "~ openapi, spec: pier → wall",
+        "+ openapi",
+        "+ openapi",
     ],
     "items put into an item": [
         "~ list",

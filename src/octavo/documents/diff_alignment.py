@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from octavo.api.folding import fold
@@ -68,7 +68,7 @@ _MAX_COMPARED = 6000
 _MAX_PAIRS = 250_000
 
 
-def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: frozenset[int] = frozenset()) -> list[Pair]:
+def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = frozenset()) -> list[Pair]:
     """Pair the blocks of two versions in order. A block without a counterpart is paired with None. A block whose
     `look_id` is in `moved_look_ids` is only paired with an equal block."""
     pairs: list[Pair] = []
@@ -298,6 +298,8 @@ def _share_of_equal_blocks(old: Node, new: Node) -> float:
 
 
 def _only_link(node: Node) -> str | None:
+    if node.kind in _OPERATION_KINDS and (url := _operation_url(node.block)):
+        return f"{node.block.attrs.get('method') or 'get'} {url}"
     while len(node.children) == 1:
         node = node.children[0]
     links = {run.link for run in node.block.runs} if not node.children else set()
@@ -385,7 +387,8 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozense
             else:
                 value = similarity(old_node, new[j])
                 links = old_links[i], new_links[j]
-                if value < _MIN_LINK_SIMILARITY and links[0] != links[1] and not kept_links.isdisjoint(links):
+                is_unlike = value < _MIN_LINK_SIMILARITY or old_node.kind in _OPERATION_KINDS
+                if is_unlike and links[0] != links[1] and not kept_links.isdisjoint(links):
                     continue
             if value >= MIN_SIMILARITY:
                 row[j] = value**2 * (1 + min(old_node.size, 200) / 400)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import count, dropwhile, groupby, takewhile
 from typing import NamedTuple
 
@@ -88,9 +88,7 @@ def _is_leaf(draft: DraftEntry) -> bool:
     return bool(nodes) and not any(node.children for node in nodes)
 
 
-def _join_across_edges(
-    drafts: list[DraftEntry], compare: CompareNodes, moved_ids: frozenset[int]
-) -> list[DraftEntry] | None:
+def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_ids: Set[int]) -> list[DraftEntry] | None:
     """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
     if len(drafts) < 2 or not (
         _container_kinds(draft.old for draft in drafts) & _container_kinds(draft.new for draft in drafts)
@@ -207,9 +205,7 @@ def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[s
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
-def _join_between_edits(
-    drafts: Sequence[DraftEntry], compare: CompareNodes, moved_ids: frozenset[int]
-) -> list[DraftEntry]:
+def _join_between_edits(drafts: Sequence[DraftEntry], compare: CompareNodes, moved_ids: Set[int]) -> list[DraftEntry]:
     joined_drafts: list[DraftEntry] = []
     for is_whole, group in groupby(drafts, lambda draft: draft.status in ("added", "removed")):
         group_drafts = list(group)
@@ -217,7 +213,7 @@ def _join_between_edits(
     return joined_drafts
 
 
-def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved_ids: frozenset[int]) -> list[DraftEntry]:
+def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved_ids: Set[int]) -> list[DraftEntry]:
     drafts = join_converted_tables(join_rewritten_operations(drafts, compare), compare)
     index = next((index for index, draft in enumerate(drafts) if draft.status == "restructured"), None)
     if index is not None:
@@ -290,7 +286,7 @@ def _title(block: Block) -> tuple[Run, ...]:
 
 
 def _pair_parts(
-    old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers], moved_ids: frozenset[int]
+    old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers], moved_ids: Set[int]
 ) -> list[_Pair]:
     by_node = {id(part.node): part for part in (*old_parts, *new_parts)}
     pairs = align([part.node for part in old_parts], [part.node for part in new_parts], moved_ids)
