@@ -7,6 +7,7 @@ from dataclasses import astuple
 
 import pytest
 
+from octavo.api.content import Revision
 from octavo.documents import links
 from octavo.documents.anchors import anchored_blocks, match_anchor
 from octavo.documents.blocks import MAX_MARKS
@@ -28,6 +29,7 @@ from octavo.documents.links import (
     external_target,
     resolve,
 )
+from octavo.documents.page_trees import link_targets, link_targets_of
 from octavo.documents.source_reader import parse
 from tests.api.test_folding import ALIKE
 
@@ -406,3 +408,12 @@ def test_page_with_the_exact_path_wins() -> None:
 def test_anchor_is_found_without_case(pair: tuple[str, str], stored: int) -> None:
     there, wanted = ("-".join(each.split()) for each in (pair[stored], pair[1 - stored]))
     assert match_anchor(wanted, ["first", there]) == there
+
+
+def test_home_page_without_a_path_is_found_by_its_slug() -> None:
+    home = {"id": "home", "type": "document", "title": "Tides", "slug": "tides", "path": "", "pages": []}
+    pages = [home, {"id": "g", "type": "group", "title": "Guide", "slug": "guide", "path": "guide", "pages": []}]
+    revision = {"space": "s", "pages": pages, "files": []}
+    assert resolve("../tides.md", "guide/first", link_targets_of(revision)) == PageLink("home")
+    tree = Revision.model_validate({"object": "revision", "id": "r", **revision})
+    assert resolve("../tides.md", "guide/first", link_targets(tree, "s")) == PageLink("home")

@@ -103,6 +103,7 @@ async def test_link_to_a_file_that_looks_like_a_page_saves_the_file(stage: Stage
     write_file(folder, f"docs/{href}", "Words.")
     async with open_folder(stage, folder) as run:
         await run.see("Open")
+        assert "✗" not in run.text
         await run.press("tab", "enter")
         await run.see(f"Save {href.removeprefix('../')}?")
 

@@ -26,6 +26,7 @@ _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
+_FILES_WITHOUT_SUFFIX = frozenset({"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "Dockerfile", "Makefile"})
 ASSETS = ".gitbook/assets/"
 """Folder of the files of a space. A link to a file in it may also have only the name of the file."""
 SPACED_IMAGE = (
@@ -197,7 +198,8 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Map each possible path of a link to the ID of its page. `pages` has (ID, path, path of the file) of each page."""
+    """Map all paths that a link to a page can have to its ID. `pages` has (ID, path, path of the file) of each page. A
+    home page without a file has its slug in place of the file, because its path is empty."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page_id, *paths in pages:
@@ -396,7 +398,7 @@ def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> 
     """Return a broken link. If the files are not known, return a link to the file that the path may name."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
-    may_be_file = _SUFFIX.fullmatch(suffix) is not None and suffix != ".md"
+    may_be_file = name in _FILES_WITHOUT_SUFFIX or (_SUFFIX.fullmatch(suffix) is not None and suffix != ".md")
     if targets.files is None and may_be_file:
         return FileLink("", name, full_path)
     missing_kind = "page or file" if may_be_file else "page"

@@ -112,14 +112,24 @@ def link_base(page: Json) -> str:
 
 def link_targets(revision: Revision, space_id: str, origins: Collection[str] = ()) -> links.SpaceIndex:
     """Return all targets of links in a revision of a space. `origins` has origins of the platform's app."""
-    pages = [(page.id, page.path, page.git.path if page.git else None) for page in revision.walk()]
+    pages = [
+        (page.id, page.path, page.git.path if page.git else None if page.path else page.slug)
+        for page in revision.walk()
+    ]
     files = [(file.id, file.git.path if file.git else None, file.name) for file in revision.files]
     return links.space_index(pages, files, space_id, origins)
 
 
 def link_targets_of(revision: Json, root: str = "") -> links.SpaceIndex:
     """Return all targets of links in a revision, given as JSON. `root` is the path of the folder of the pages."""
-    pages = [(page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])]
+    pages = [
+        (
+            page["id"],
+            page.get("path"),
+            (page.get("git") or {}).get("path", None if page.get("path") else page.get("slug")),
+        )
+        for page in walk(revision["pages"])
+    ]
     files = [(file["id"], (file.get("git") or {}).get("path"), file["name"]) for file in revision["files"]]
     return links.space_index(pages, files, revision["space"], root=root)
 

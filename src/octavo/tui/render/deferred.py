@@ -421,7 +421,8 @@ class LinkContext:
     def space_index(self) -> links.SpaceIndex:
         """Index of the pages by path and by ID, for `links.resolve`."""
         pages = links.ids_by_path(
-            (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
+            (page.id, page.path, page.git.path if page.git is not None else None if page.path else page.slug)
+            for page in self.pages.values()
         )
         ids, space = frozenset(self.pages), self.content_ref.space_id
         return links.SpaceIndex(pages, ids, None, space, self.origins, self.folder_root or "")
