@@ -73,6 +73,15 @@ async def test_nothing_is_loaded_when_no_file_changed(stage: Stage, tmp_path: Pa
             assert not await reload_files()
 
 
+async def test_space_of_the_open_folder_cannot_be_deleted(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    write_file(folder, "README.md", "# Log\n\nWords.")
+    async with open_folder(stage, folder) as run:
+        await run.see("Words.")
+        await run.press("escape", "X")
+        await run.hear("This space shows the folder that you opened. To delete the pages, delete their files.")
+
+
 async def test_link_that_leaves_the_root_and_returns_opens_its_page(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     write_file(folder, ".gitbook.yaml", "root: ./docs/")

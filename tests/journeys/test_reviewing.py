@@ -321,7 +321,7 @@ async def test_links_in_a_diff_open_the_changed_page_or_the_page_in_main(stage: 
         await run.press(next(label for label, hot in hints.by_label.items() if hot.target == "rotation.md"))
         await run.see("page 2 of 2", "A rotation gives an endpoint a second secret")
         screen.main_pane.post_message(LinkFollowed("#deploy-it", False, "link"))
-        await run.hear("Could not open the link: Rotate a secret is not in main yet.")
+        await run.hear("Octavo did not find “deploy-it”.")
         screen.main_pane.post_message(LinkFollowed("../../../nowhere.md", False, "link"))
         await run.hear("This link is broken.")
         screen.main_pane.post_message(LinkFollowed("../../../concepts/time.md", False, "link"))

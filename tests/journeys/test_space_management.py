@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from octavo.api import collections, imports, spaces
-from octavo.api.operation import OrganizationRef
+from octavo.api import content as content_api
+from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.server.app import Platform
 from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.content import space_changes
@@ -273,3 +274,12 @@ async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) 
         await run.press("a")
         await run.see("Import pages", "Trash")
         assert not [op for op in run.gate.passed if isinstance(op, spaces.Update | spaces.Delete | spaces.Move)]
+
+
+async def test_deletion_of_a_space_counts_its_pages_without_groups(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        tree = await run.ask(content_api.ListPages(at=SpaceRef(space_id="harbour-api")), NOOR)
+        count = sum(page.type != "group" for page in tree.walk())
+        await focus_space_tree(run, "Harbour API")
+        await run.press("X")
+        await run.see(f"{count} pages will be deleted with the space.")

@@ -196,7 +196,7 @@ async def _page_row(live: Live, space: SpaceRef) -> InfoRow:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
         return InfoRow("bad", "", f"Could not count the pages in the space: {error}")
-    page_count = sum(1 for _ in tree.walk())
+    page_count = sum(page.type != "group" for page in tree.walk())
     return InfoRow("care", "", f"{plural(page_count, 'page')} will be deleted with the space.")
 
 

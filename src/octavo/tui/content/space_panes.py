@@ -325,6 +325,12 @@ def _why_not_step(target: SpaceTarget, step: int) -> str | None:
     return None
 
 
+def _why_no_deletion(app: Shell, target: SpaceTarget) -> str | None:
+    if app.session.kind == "folder" and target.selected in target.spaces[:1]:
+        return "This space shows the folder that you opened. To delete the pages, delete their files."
+    return target.why_not("delete")
+
+
 SPACE_TREE: Commands[SpaceTarget] = Commands(
     "spaces",
     (
@@ -339,7 +345,7 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
         Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
                 run=lambda app, target: _move_by(app, target, 1), why_not=lambda _, target: _why_not_step(target, 1)),
         Command("delete", "X", "Delete", "Delete the space or collection", writes=True,
-                run=lazy("octavo.tui.content.space_changes:delete"), why_not=lambda _, target: target.why_not("delete")),
+                run=lazy("octavo.tui.content.space_changes:delete"), why_not=_why_no_deletion),
         Command("act", "a", "More…", "Show more actions, such as import, duplicate, and Git Sync",
                 run=lazy("octavo.tui.content.space_actions:show_actions")),
         Command("restore", "", "Trash", "Show and restore deleted spaces",

@@ -59,7 +59,7 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
     selected.before_removal()
     label = _items_label(rows)
     change = _mark_change(selected, f"mark {label} as done", lambda: selected.marks.mark_done(*rows))
-    app.writes.change(change, message=f"Marked {label} as done until something new happens")
+    app.writes.change(change, message=f"Marked {label} as done until something new happens.")
 
 
 def snooze(app: Shell, selected: SelectedRows) -> None:

@@ -188,7 +188,7 @@ def _request_reviews(app: Shell, target: RequestTarget, user_ids: list[str], nam
     app.writes.send(
         f"request a review of {target.name}",
         request_reviews(app.session.live, target.at, user_ids),
-        message=f"Requested a review of {target.name} from {names_text}",
+        message=f"Requested a review of {target.name} from {names_text}.",
         on_success=on_requested,
         no_undo_reason="You cannot undo the review request by pressing u. To withdraw the request, press V.",
     )
@@ -199,7 +199,7 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
     app.writes.send(
         action,
         send_unchecked(app.session.live, op, f"Could not {action}"),
-        message=f"Withdrew the review request sent to {name}",
+        message=f"Withdrew the review request sent to {name}.",
         on_success=lambda _: target.view.refresh_data(),
         no_undo_reason="You cannot undo the withdrawal by pressing u. To request the review again, press V.",
         is_visible=True,
@@ -360,7 +360,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
     app.writes.send(
         action,
         send_unchecked(app.session.live, op, f"Could not {action}", cache_edit),
-        message=f"Saved the details of {name}",
+        message=f"Saved the details of {name}.",
         on_success=drop_drafts,
         no_undo_reason=f"You cannot undo the change to {name} by pressing u. To edit the details again, press E.",
         failure_hint=dialog_draft.DRAFT_SAVED,

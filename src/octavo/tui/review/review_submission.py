@@ -166,7 +166,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
         app.writes.send(
             f"withdraw your review of {name}",
             withdraw_review_by_request(live, at, review),
-            message=f"Withdrew your review of {name}",
+            message=f"Withdrew your review of {name}.",
             on_success=lambda _: target.view.refresh_data(),
             no_undo_reason="You cannot undo the withdrawal by pressing u. Submit another review instead.",
         )
@@ -221,7 +221,7 @@ def _submit(app: Shell, target: RequestTarget, status: Verdict, comment_text: st
     app.writes.send(
         action,
         change_request_writes.review(live, at, status, revision, comment_text, action=action),
-        message=f"Approved {name}" if is_approval else f"Requested changes on {name}",
+        message=f"Approved {name}." if is_approval else f"Requested changes on {name}.",
         on_success=on_submitted,
         failure_hint=dialog_draft.DRAFT_SAVED if comment_text else "",
         no_undo_reason="You cannot undo your review by pressing u. To withdraw the review, press w.",
