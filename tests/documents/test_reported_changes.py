@@ -368,6 +368,10 @@ CHANGES = {
         f"1. {WAIT}\n2. {OTHER}\n\n> {SENTENCE}\n\n1. {LAMPS}\n2. {WAIT} again.",
         f"1. {WAIT}\n2. {OTHER}\n\n{indented(SENTENCE)}\n\n3. {LAMPS}\n4. {WAIT} again.\n5. {LAMPS}",
     ),
+    "headings of two levels renamed, one with a colon": (
+        f"# Guide\n\n## Data Warehouse Migration & Validation\n\n### Migrating Staging to Data Warehouse\n\n{WAIT}",
+        f"# Guide\n\n## 3. Data Warehouse\n\n### Migrating: Running it\n\n{WAIT}",
+    ),
     "operations in another order, with another specification": (
         OPERATION_TAG.format("pier", "", "post") + OPERATION_TAG.format("pier", "/{id}", "delete"),
         "".join(
@@ -928,6 +932,14 @@ EXPECTED_LINES = {
         "    = 1",
         "  = 1",
         f"  + item {LAMPS}",
+    ],
+    "headings of two levels renamed, one with a colon": [
+        "= 1",
+        "~ heading",
+        "  [+3. ]Data Warehouse[- Migration & Validation]",
+        "~ heading",
+        "  Migrating[- Staging to Data Warehouse][+: Running it]",
+        "= 1",
     ],
     "operations in another order, with another specification": [
         "- openapi",

@@ -273,8 +273,8 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind == new_kind == "heading" and score < _MIN_HEADING_SIMILARITY:
         title, other = fold(old_text), fold(new_text)  # Ignore case, for changes such as “Api” to “API”.
         score = max(score, text_similarity(title, other, at_least=0.8))
-        shorter, longer = sorted((title.split(), other.split()), key=len)
-        if longer[: len(shorter)] == shorter:
+        shorter, longer = sorted((re.findall(r"[^\s.,:?!]+", each) for each in (title, other)), key=len)
+        if shorter and longer[: len(shorter)] == shorter:
             score = max(score, _MIN_HEADING_SIMILARITY)
         elif score < _MIN_HEADING_SIMILARITY and set(shorter).isdisjoint(longer):
             return 0.0
