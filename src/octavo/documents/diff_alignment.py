@@ -260,7 +260,8 @@ def similarity(old: Node, new: Node) -> float:
         # At least 0.5, so that an image and its replacement are paired. The same file counts more than its caption.
         minimum = 0.9 if _image_files(old) == _image_files(new) else 0.5
         return minimum + (1 - minimum) * text_similarity(old_text, new_text)
-    if not old_text and not new_text:
+    are_empty_cards = old_kind == new_kind == "card" and not any(cell.text for cell in (*old.children, *new.children))
+    if are_empty_cards or (not old_text and not new_text):
         return 0.7 - penalty
     is_same_container = old_kind == new_kind and old_kind in _CONTAINER_KINDS and _is_same_container(old, new)
     if (

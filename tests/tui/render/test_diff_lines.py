@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.color import Color
 
-from octavo.documents.blocks import Document
+from octavo.documents.blocks import Block, Document, TableColumn
 from octavo.documents.diff import diff
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.diff_chunks import ContextSize
@@ -275,6 +275,19 @@ CARDS = (
     "<tr><td><strong>Safe</strong></td><td>It keeps all that was written though the machine is off.</td></tr>"
     "</tbody></table>\n"
 )
+
+
+def test_removed_target_of_an_empty_card_is_told() -> None:
+    def cards(target: str) -> Document:
+        cell = Block("cell", key="c3", lines=(2, 3))
+        card = Block("card", {"target": target} if target else {}, (cell,), lines=(1, 3), key="c2")
+        table = Block("cards", {"columns": (TableColumn(),)}, (card,), lines=(0, 3), key="c1")
+        return Document("", (table,), source="\n\n\n")
+
+    found = build_diff(diff(cards("a.md"), cards("")), ContextSize(), {}, side_by_side=False).complete()
+    context, widths = LayoutContext(Styles.plain(), ViewState(), render_block), SideWidths.for_width(90, split=False)
+    lines = [line.text.strip() for chunk in found.chunks for line in render_diff_chunk(context, chunk, widths)]
+    assert "~ card target: a.md → none" in lines
 
 
 def test_paragraphs_converted_to_cards_are_word_edits() -> None:
