@@ -112,15 +112,15 @@ def _rewritten_drafts(
             first -= 1
         while last + 1 < len(pairs) and (part := pairs[last + 1][0]) is not None and id(part) in part_ids:
             last += 1
-        matched_pairs = pairs[first : last + 1]
-        covered_nodes = [other for _, other in matched_pairs if other is not None]
+        covered_pairs = pairs[first : last + 1]
+        covered_nodes = [other for _, other in covered_pairs if other is not None]
         length = sum(
             min(part.size, other.size) * text_similarity(part.text, other.text)
-            for part, other in matched_pairs
+            for part, other in covered_pairs
             if part and other
         )
         if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
-            drafts.append(_rewritten_draft(operation, covered_nodes, matched_pairs, compare, is_old=are_old))
+            drafts.append(_rewritten_draft(operation, covered_nodes, covered_pairs, compare, is_old=are_old))
     return drafts
 
 

@@ -409,14 +409,14 @@ class _Counterparts:
                 candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived_blocks
             )
             possible_blocks = (each for each in free_blocks if self._may_move(old, each))
-            most_similar = max(possible_blocks, key=lambda each: word_similarity(old, each), default=None)
+            closest_block = max(possible_blocks, key=lambda each: word_similarity(old, each), default=None)
             if (
-                most_similar is not None
-                and word_similarity(old, most_similar) >= _MIN_MOVED_LIKENESS
-                and self._is_closest(old, most_similar)
+                closest_block is not None
+                and word_similarity(old, closest_block) >= _MIN_MOVED_LIKENESS
+                and self._is_closest(old, closest_block)
             ):
-                self.moved[old] = most_similar
-                arrived_blocks.update(most_similar.walk())
+                self.moved[old] = closest_block
+                arrived_blocks.update(closest_block.walk())
 
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether no block that stayed is more similar to `new` than `old` is."""

@@ -64,8 +64,8 @@ class PageOrder:
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, is_edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Merge three versions of a page tree. A page that one side deleted and the other side edited is a conflict.
-    `is_edited` compares two versions of a page."""
+    """Merge three versions of a page tree. A page that one side deleted, and the other side edited or moved, is a
+    conflict. `is_edited` returns whether two versions of a page differ."""
     result_order = PageOrder()
     deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order.conflicts)
     parents = _merged_parents(base, main, proposed, deciding_sides, result_order.conflicts)
