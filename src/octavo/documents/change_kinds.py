@@ -451,7 +451,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of links, code, formulas and format in some words, but not of the words."""
+    """Yield the kinds of change of the links, formulas and formats of some words, but not of the words themselves."""
     run, old_run = part.run, part.old
     match part.op:
         case "link":

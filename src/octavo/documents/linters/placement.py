@@ -136,7 +136,7 @@ def _is_about(path: str, file_path: str) -> bool:
 def _location(
     report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns
 ) -> FileRange:
-    """Return the location of a report on the page, in code points. `columns` is the unit of its columns."""
+    """Return the location on the page of a reported finding, in code points. `columns` is the unit in `report`."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)
