@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.color import Color
 
-from octavo.documents.blocks import Block, Document, TableColumn
+from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.diff_chunks import ContextSize
@@ -281,7 +281,7 @@ def test_removed_target_of_an_empty_card_is_told() -> None:
     def cards(target: str) -> Document:
         cell = Block("cell", key="c3", lines=(2, 3))
         card = Block("card", {"target": target} if target else {}, (cell,), lines=(1, 3), key="c2")
-        table = Block("cards", {"columns": (TableColumn(),)}, (card,), lines=(0, 3), key="c1")
+        table = Block("cards", {"columns": (TableColumn((Run("Guide"),)),)}, (card,), lines=(0, 3), key="c1")
         return Document("", (table,), source="\n\n\n")
 
     found = build_diff(diff(cards("a.md"), cards("")), ContextSize(), {}, side_by_side=False).complete()
