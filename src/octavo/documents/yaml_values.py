@@ -15,7 +15,7 @@ MAX_LENGTH = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING = 2000
-"""Maximum for the sum of the largest indentation and the number of opening brackets. Above it, the fast reader would
+"""Maximum for the sum of the largest indentation and the number of opening brackets. Above it, the fast reader could
 crash, so the slow reader is used."""
 MAX_NUMBER_BITS = 1024
 """Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
