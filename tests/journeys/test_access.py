@@ -155,3 +155,17 @@ async def test_access_of_a_space_opens_from_the_tree_with_reasons_for_roles(stag
         await open_item(run, "members", "Mara Lindqvist")
         await select_row(run, "Limpet manual")
         await run.see("Mara Lindqvist can review, edit, comment, and read in Limpet manual:", "role to Reviewer.")
+
+
+async def test_key_bar_of_a_table_shows_only_keys_that_change_its_items(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_item(run, "members", "Elin Brandt")
+        await run.see("Elin Brandt › Spaces · 4")
+        assert "edit" not in run.keybar
+        assert "new" not in run.keybar
+        assert "delete" not in run.keybar
+        for key in ("e", "ctrl+n", "X"):
+            await run.press(key)
+            await run.hear("To change access, press enter to open the space, then go to Members.")
+        await run.press("escape")
+        await run.see("e edit  ctrl+n invite members  X remove from organization")

@@ -343,7 +343,8 @@ CREATE_COMMANDS: Commands[CurrentTable] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=why_not_create, writes=True,
-                title_now=lambda _, table: table.resource.create_label if table.resource.create or table.resource.add_item else None),
+                title_now=lambda _, table: table.resource.create_label if table.resource.create or table.resource.add_item else None,
+                applies=lambda _, table: bool(table.resource.create or table.resource.add_item)),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_not_run_command,
                 is_available=lambda _, table: table.resource.command is not None,
                 title_now=lambda _, table: None if table.resource.command is None else table.resource.command.name),
@@ -353,9 +354,11 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
     "resource",
     (
         Command("change", "e", "Edit", "Edit the selected items", run=_edit_selected, why_not=_why_not_editable, writes=True,
-                title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
+                title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else ""),
+                applies=lambda _, selection: selection.resource.update is not None),
         Command("delete", "X", "Delete", "Delete or remove the selected items (asks for confirmation)",
-                run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection)),
+                run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection),
+                applies=lambda _, selection: selection.resource.delete is not None),
         Command("act", "a", "More…", "Show more actions for the selected item", run=_choose_action, why_not=_why_no_actions, writes=True,
                 is_available=lambda _, selection: bool(selection.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),

@@ -259,7 +259,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
         ResourceColumn("VISIBILITY", "space.visibility", 15, drop_priority=1, is_code=True),
     ),
     load_details=explain_role_in_space,
-    read_only_reason="To change the role, press enter to open the space, then go to Members.",
+    read_only_reason="To change access, press enter to open the space, then go to Members.",
     permission_source=lambda item: item.space,
     children=ACCESS_TABLES,
 )  # fmt: skip
