@@ -99,7 +99,7 @@ def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> 
         make_content=publish_dialog_content if publishes else unpublish_dialog_content,
         send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
         next_step=f"Review the details before you {verb.lower()} the site.",
-        rows=16,
+        rows=12 if publishes else 16,
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))
