@@ -171,7 +171,7 @@ async def test_conflict_is_reported_with_the_message_of_the_server(
     assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (0, 1)
 
 
-async def test_decision_is_searched_for_again_if_the_search_after_a_conflict_fails(
+async def test_decision_is_searched_again_if_the_search_after_a_conflict_fails(
     kind: str, decide: Decision, live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     """A proxy that sends a request twice returns the conflict of the second request."""

@@ -170,7 +170,7 @@ def test_response_in_no_list_has_no_fingerprint() -> None:
     assert listed.fingerprint_of(Get(at=HERE)) == ""
 
 
-def test_inbox_and_offline_spaces_give_the_same_fingerprint_to_the_same_response() -> None:
+def test_inbox_and_offline_spaces_give_a_response_the_same_fingerprint() -> None:
     """Both share stored versions: with different fingerprints, each would fetch again what the other has fetched."""
     assert {url for url in INBOX if url in OFFLINE} == {
         f"/v1/spaces/s/{path}"

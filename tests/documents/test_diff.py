@@ -409,7 +409,7 @@ def test_line_of_code_with_another_indentation_is_one_change() -> None:
     assert [line.op for line in entry.content_change.lines] == ["equal", "change", "equal"]
 
 
-def test_moved_bracket_with_another_indentation_does_not_hide_a_changed_line() -> None:
+def test_moved_bracket_with_new_indentation_does_not_hide_a_changed_line() -> None:
     entry = only_change("```\n}\nreturn length(quay, tide)\n```", "```\nreturn length(quay, wind)\n  }\n```")
     assert isinstance(entry.content_change, CodeChange)
     assert [line.op for line in entry.content_change.lines] == ["delete", "change", "insert"]

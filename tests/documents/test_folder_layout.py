@@ -39,7 +39,7 @@ def test_written_string_is_read_again(text: str) -> None:
     assert front_matter.parse(written).get("key") == text
 
 
-def test_front_matter_is_not_closed_by_the_beginning_of_a_line_at_its_limit() -> None:
+def test_front_matter_is_not_closed_by_a_line_cut_at_its_limit() -> None:
     long = f"a: {'x' * 65_525}\n"
     assert front_matter.split_page(f"---\n{long}---\nText\n") == ("", 0)
     assert front_matter.split_page(f"---\n{long}---- is a dash\nText\n") == ("", 0)

@@ -311,7 +311,7 @@ async def test_first_result_stays_first_when_results_of_the_server_arrive(stage:
         assert isinstance(run.app.screen, ChangeRequestScreen)
 
 
-async def test_enter_before_the_server_is_searched_opens_the_result_on_the_screen(
+async def test_enter_before_the_server_responds_opens_the_visible_result(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with stage.play() as run:
