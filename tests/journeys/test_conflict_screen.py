@@ -305,7 +305,10 @@ async def test_preview_of_a_title_conflict_shows_both_titles(stage: Stage, has_h
         await scenario.update()
         await run.see("0 of 1 resolved", "Yard", "Garden", "Court")
         assert "Unknown." not in run.text
-        await run.press("t", "p")
+        await run.press("m", "p")
+        await run.see("PREVIEW", "press ctrl+s to save the page")
+        assert "page title" not in run.text
+        await run.press("p", "t", "p")
         await run.see("PREVIEW", "page title: Garden → Court")
         await run.press("p")
         await scenario.send()

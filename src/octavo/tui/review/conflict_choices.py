@@ -400,7 +400,8 @@ class MergedPreviewScreen(DiffPreviewScreen):
     async def _compare(self) -> None:
         title, text, main, settings = self._preview
         compared: PageComparison = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
-        safe_settings = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
+        changed = [each for each in settings if each.old != each.new]
+        safe_settings = [AttributeChange(each.name, _line(each.old), _line(each.new)) for each in changed]
         compared = compared.with_page_options((*safe_settings, *compared.diff.metadata))
         self.view.show(compared, title=title, key="outcome")
         note = f"compared with {self._base_name}"
