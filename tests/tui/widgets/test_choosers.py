@@ -33,7 +33,7 @@ PAGE: Commands[ReviewPage] = Commands(
 
 
 class ReviewPage(HasCommands, Widget, can_focus=True):
-    CONTEXT = "page view"
+    HELP_NAME = "page view"
     HELP = "Reads one page. c writes a comment on the block at the bar."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
 
@@ -114,7 +114,7 @@ async def test_picker_dismissed_below_another_picker_closes_after_it() -> None:
 class MergeList(RowList[int]):
     """A list with two keys. The key bar shows only the second key."""
 
-    CONTEXT = "merges"
+    HELP_NAME = "merges"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("A", "archive", "Archive", show=False, tooltip="Archive it", id="merge.archive"),
         Binding("m", "merge", "Merge", tooltip="Merge it", id="merge.merge"),

@@ -53,7 +53,7 @@ PAGE: Commands[PageWithCommands] = Commands(
 
 
 class PageWithCommands(HasCommands, Widget, can_focus=True):
-    CONTEXT = "page view"
+    HELP_NAME = "page view"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
 
     def __init__(self, *, may_comment: bool = False) -> None:
@@ -293,7 +293,7 @@ THREAD: Commands[Thread] = Commands(
 
 
 class ThreadList(HasCommands, Widget, can_focus=True):
-    CONTEXT = "thread list"
+    HELP_NAME = "thread list"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.for_target(lambda view: view.thread),)
 
     def __init__(self, thread: Thread | None = None) -> None:
@@ -402,7 +402,7 @@ async def test_command_that_starts_a_task_blocks_no_other_key() -> None:
     released = asyncio.Event()
 
     class Loading(HasCommands, Widget, can_focus=True):
-        CONTEXT = "page view"
+        HELP_NAME = "page view"
         COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
             Commands(
                 "loading",

@@ -125,7 +125,7 @@ class ActivityScreen(Dialog[None]):
     shell = cached_property(shell_of)
 
     CSS_PATH = dialog_styles(__file__, "activity.tcss")
-    CONTEXT: ClassVar[str] = "activity"
+    HELP_NAME: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
         "This list shows unsent changes, drafts from your editor, offline spaces, and recent API requests. "
         "Press r to retry a change, X to discard a change and keep its text as a draft, x to select a change, or enter to open a draft in your editor. "

@@ -111,7 +111,7 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
 class UnsavedDrafts(ConfirmDialog):
     """A dialog that lists the unsaved drafts and asks whether to quit. Octavo keeps trying to save them."""
 
-    CONTEXT: ClassVar[str] = "unsaved drafts"
+    HELP_NAME: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
         "This dialog lists drafts that Octavo could not save in its data folder. Press c to copy the drafts, "
         "w to write them to a file that you choose, or y to discard them and quit. Press esc to go back."

@@ -50,7 +50,7 @@ class SignInScreen(HasCommands, Screen[None]):
     shell: cached_property[Shell] = cached_property(shell_of)
 
     CSS_PATH = "sign_in.tcss"
-    CONTEXT = "sign in"
+    HELP_NAME = "sign in"
     HELP: ClassVar[str] = (
         "Sign in to a server. Paste an API key (on GitBook, a personal access token). Press enter to check the key, then press enter again to sign in. "
         "Press ctrl+d to try the demo without an account, ctrl+o to open a folder of Markdown files, or ctrl+q to quit."

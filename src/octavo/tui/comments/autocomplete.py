@@ -107,7 +107,7 @@ class Completions(ABC, Generic[T]):
 class Autocomplete(Chooser["T | str", T]):
     """List that completes a typed word. The result is the chosen value, or the typed text if nothing was chosen."""
 
-    CONTEXT: ClassVar[str] = "mentions and emoji"
+    HELP_NAME: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)

@@ -80,7 +80,7 @@ class CommentsScreen(ListView[Thread]):
     """List of threads, grouped by space or change request, with the selected thread beside it."""
 
     MODE = "comments"
-    CONTEXT = "list and preview"
+    HELP_NAME = "list and preview"
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in thread_filters.ORDERS.items()}
     ORDER_KEY = "order of threads"
     HELP = (

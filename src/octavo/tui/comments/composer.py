@@ -75,7 +75,7 @@ class Composer(Dialog[str | None]):
     """Dialog to write a comment. The result is the text to send, or None if the user closes it: the draft stays."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
-    CONTEXT: ClassVar[str] = "composer"
+    HELP_NAME: ClassVar[str] = "composer"
     text_area: TextEditor
     """The text area that contains the comment."""
     HELP: ClassVar[str] = (

@@ -75,7 +75,7 @@ class ThreadDialog(Dialog[None]):
     subscriptions = cached_property(subscriptions_of)
 
     CSS_PATH = dialog_styles(__file__, "thread_dialog.tcss")
-    CONTEXT: ClassVar[str] = "thread dialog"
+    HELP_NAME: ClassVar[str] = "thread dialog"
     HELP: ClassVar[str] = (
         "This dialog shows one thread and its replies. Press c to reply, d to resolve or reopen the thread, "
         "+ to react to the selected comment, or t to go to the next thread. Press esc to close the thread."

@@ -107,7 +107,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     subscriptions = cached_property(subscriptions_of)
     on_unmount = stop_subscriptions
 
-    CONTEXT: ClassVar[str] = "threads"
+    HELP_NAME: ClassVar[str] = "threads"
     HELP: ClassVar[str] = (
         "This pane shows a thread and its replies. Press c to reply, d to resolve or reopen the thread, "
         "+ to react to the selected comment, or e to edit your comment. Press esc to go back."

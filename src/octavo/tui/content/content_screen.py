@@ -241,7 +241,7 @@ class ContentScreen(View, DelayedCopyScreen):
     """View with three panes: the tree of spaces or pages, the open page, and its threads."""
 
     MODE = "content"
-    CONTEXT = "content"
+    HELP_NAME = "content"
     QUIT_LISTS = frozenset({"pages"})
     HELP = (
         "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "

@@ -136,7 +136,7 @@ class LinksScreen(ListView[LinkLocation]):
     """List of the links, grouped by page, with the details of the selected link beside it."""
 
     MODE = "content"
-    CONTEXT = "links"
+    HELP_NAME = "links"
     HELP = (
         "This view shows the links in this space: broken links, links to the GitBook app, internal links, external links, and "
         "backlinks. Press enter to open the page that contains the link, y to copy the URL of the link, [ or ] to switch tabs, "
@@ -380,7 +380,7 @@ class FilesScreen(ListView[File]):
     """List of the files, with the pages that use the selected file beside it."""
 
     MODE = "content"
-    CONTEXT = "files"
+    HELP_NAME = "files"
     HELP = (
         "This view shows the files in this space and the pages that use the selected file. Press enter to go to the list of "
         "those pages, w to download the file, y to copy a link to the file, or S to sort the files. Press esc to go back to "

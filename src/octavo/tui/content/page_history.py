@@ -198,7 +198,7 @@ class PageHistoryScreen(ListView[PageVersion]):
     """List of the revisions that changed the page, with the page of the selected revision beside it."""
 
     MODE = "content"
-    CONTEXT = "page history"
+    HELP_NAME = "page history"
     HELP = (
         "This view shows the revisions that changed this page, newest first. Press enter to read the page as it was in the "
         "selected revision, B to compare the revision with the current page, V to show what the revision changed, or m to load "

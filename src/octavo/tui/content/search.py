@@ -111,7 +111,7 @@ class SearchScreen(Dialog[None]):
     on_unmount = stop_subscriptions
 
     CSS_PATH = dialog_styles(__file__, "search.tcss")
-    CONTEXT: ClassVar[str] = "search"
+    HELP_NAME: ClassVar[str] = "search"
     IN_HISTORY: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "

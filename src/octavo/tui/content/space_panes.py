@@ -359,7 +359,7 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
 class SpacesPane(HasCommands, Vertical):
     """Pane with the tree of spaces, and the commands for it."""
 
-    CONTEXT: ClassVar[str] = "spaces and collections"
+    HELP_NAME: ClassVar[str] = "spaces and collections"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.find_target()),)
 
     find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)

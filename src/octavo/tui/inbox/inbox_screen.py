@@ -162,7 +162,7 @@ class InboxScreen(ListView[InboxRow]):
     """List of items that need the user's attention, with a preview of the selected item."""
 
     MODE = "inbox"
-    CONTEXT = "inbox"
+    HELP_NAME = "inbox"
     LIST_ORDERS: ClassVar[Mapping[str, str]] = row_views.ORDERS
     ORDER_KEY = "order of the inbox"
     HELP = (

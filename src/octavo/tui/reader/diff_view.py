@@ -156,7 +156,7 @@ class DiffLoadingState(LoadingState):
 class DiffView(Reader):
     """View of the changes of a page. Call `show` to show other changes."""
 
-    CONTEXT: ClassVar[str] = "diff"
+    HELP_NAME: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
         "This view shows the changes to the page. Press n to go to the next change, c to comment on the selected block, "
         "= to show more unchanged lines, or | to switch between the split and unified views. Press esc to go back."

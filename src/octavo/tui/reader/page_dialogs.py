@@ -60,7 +60,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
     """Dialog with a short text, such as a footnote. The result is the link that the user opened, or None."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
-    CONTEXT: ClassVar[str] = "note dialog"
+    HELP_NAME: ClassVar[str] = "note dialog"
     HELP: ClassVar[str] = (
         "This dialog shows a footnote, reusable content, output, or a help topic. Press j or k to scroll, / to find text, "
         "f to open a link, or y to copy the selected block. Press esc to close the dialog."
@@ -135,7 +135,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     """Dialog that shows one table row at a time, with its fields below each other."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
-    CONTEXT: ClassVar[str] = "table row"
+    HELP_NAME: ClassVar[str] = "table row"
     HELP: ClassVar[str] = (
         "This dialog shows one table row, field by field. Press ( or ) to select a field, enter or f to open a link, "
         "y to copy the field, or J or K to go to the next or previous row. Press esc to go back to the page."
@@ -279,7 +279,7 @@ class ImageScreen(Dialog[None]):
     shell = cached_property(shell_of)
 
     CSS_PATH = dialog_styles(__file__, "image_screen.tcss")
-    CONTEXT: ClassVar[str] = "image"
+    HELP_NAME: ClassVar[str] = "image"
     HELP: ClassVar[str] = (
         "This view shows an image as large as the terminal allows. Press l or h to go to the next or previous image, "
         "o to open the image in the browser, or w to save the image. Press esc to go back to the page."

@@ -224,7 +224,7 @@ class PageBlockCommands(BlockCommands):
 class PageView(Reader):
     """View of a page. Call `show_markdown`, or `show` for a page that is already parsed."""
 
-    CONTEXT: ClassVar[str] = "page"
+    HELP_NAME: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
         "This view shows the open page. Press j or k to scroll, ( or ) to select a block, f to open a link by typing the letters next to it, "
         "or / to find text. Press esc to go back."

@@ -229,7 +229,7 @@ THREE_WAY_COMMANDS: Commands[ThreeWayView] = Commands(
 class ThreeWayView(Reader):
     """View of the merge conflicts of a page, and the result of each choice."""
 
-    CONTEXT: ClassVar[str] = "conflicts on a page"
+    HELP_NAME: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
         "This view shows the conflicts on the page. Each conflict shows the result, main, this change request, and the base. "
         "Press n or N to go to the next or previous conflict, or j or k to scroll. Press esc to go back to the list."

@@ -76,7 +76,7 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
 class FormDialog(Dialog[None]):
     """The dialog of a form. Sending continues after the dialog is closed."""
 
-    CONTEXT: ClassVar[str] = "form"
+    HELP_NAME: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
         "Fill in the form. Only changed fields, marked with +, are sent. "
         "Press tab to go to the next field, enter or space to open a list, ctrl+s to send the form, or ctrl+e to edit it as YAML. "

@@ -157,7 +157,7 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
 class BrowserScreen(ListView[Any]):
     """A view of tables that are declared as `Resource`. Enter opens an item, esc goes up one level."""
 
-    CONTEXT = "sites and organization"
+    HELP_NAME = "sites and organization"
     HELP = (
         "The tables are on the left. The items in the selected table and the details of the selected item are on the right. "
         "Press enter to open an item, ctrl+n to create an item, e to edit the selected items, or X to delete them. "

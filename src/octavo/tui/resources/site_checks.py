@@ -328,7 +328,7 @@ def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
 class ConditionTest(Dialog[None]):
     """A dialog in which the user types visitor claims, and sees whether a condition is true for them."""
 
-    CONTEXT: ClassVar[str] = "test a condition"
+    HELP_NAME: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
         "This dialog tests a condition against visitor claims, which you write as JSON or YAML. Nothing is sent to the server. "
         "Press tab to switch between the condition and the claims. "

@@ -91,7 +91,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
     """Dialog that shows the results of checks and asks you to confirm the write. No command opens this dialog with the
     key `y`, so a repeated key press confirms nothing."""
 
-    CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
+    HELP_NAME: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)
 
     def __init__(self, app: Shell, write: CheckedWrite[ChecksT]) -> None:

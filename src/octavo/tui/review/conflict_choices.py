@@ -369,7 +369,7 @@ class MergedPreview(NamedTuple):
 class MergedPreviewScreen(DiffPreviewScreen):
     """Preview of a page with the choices applied, as a diff against main. Conflict markers show open conflicts."""
 
-    CONTEXT = "preview of the page with its conflicts resolved"
+    HELP_NAME = "preview of the page with its conflicts resolved"
     HELP = (
         "This is a preview of the page after saving. The diff includes the title, position, and text. "
         "Unresolved conflicts are shown between conflict markers. "

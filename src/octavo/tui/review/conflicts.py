@@ -109,7 +109,7 @@ class ConflictsScreen(View):
     """List of the pages with conflicts, beside both versions of each conflict on the selected page."""
 
     MODE = "changes"
-    CONTEXT = "conflicts"
+    HELP_NAME = "conflicts"
     HELP = (
         "This view shows the conflicts between main and this change request. Press m to use the version in main, "
         "t to use the version in this change request, b to use both versions, or e to open your editor. "

@@ -333,7 +333,7 @@ ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
 class MergeSeveralDialog(ConfirmDialog):
     """Dialog that checks several change requests, merges them in order and shows the progress. Esc stops the merge."""
 
-    CONTEXT = "merging several change requests"
+    HELP_NAME = "merging several change requests"
     HELP = (
         "This dialog lists the change requests in the order in which they will be merged. Press j or k to select a change "
         "request, J or K to move the selected change request, or y to merge. "

@@ -87,7 +87,7 @@ BLAME_COMMANDS: Commands[BlameScreen] = Commands(
 class BlameScreen(ListView[BlamedBlock]):
     """List of the blocks of a page, grouped by the change request that wrote them."""
 
-    CONTEXT = "blame"
+    HELP_NAME = "blame"
     HELP = (
         "This view shows who wrote each block of this page, and in which change request. Press enter to open the change request "
         "at the selected block, } to go to the next change request, / to filter the blocks, or m to check older revisions. Press "

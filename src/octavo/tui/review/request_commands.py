@@ -70,7 +70,7 @@ REVIEWER_COMMANDS: Commands[ReviewersScreen] = Commands(
 class ReviewersScreen(Chooser[frozenset[str] | None, str]):
     """Dialog that returns the IDs of the selected people, or None if it was canceled."""
 
-    CONTEXT: ClassVar[str] = "reviewers"
+    HELP_NAME: ClassVar[str] = "reviewers"
     HELP: ClassVar[str] = (
         "Type a name to find people. Press enter to select or deselect a person. Press ctrl+s to request reviews from the "
         "people you selected, and to withdraw the review requests to people you deselected. Press esc to cancel."
@@ -122,7 +122,8 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Ask for reviewers and request their reviews. For one change request, deselected reviewers lose their request."""
+    """Ask for reviewers and request their reviews. If `target` is one change request, also withdraw the requests to
+    deselected reviewers."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 

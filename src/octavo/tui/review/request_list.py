@@ -228,7 +228,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     """List of the change requests by status, with a preview of the selected change request."""
 
     MODE = "changes"
-    CONTEXT = "list of change requests"
+    HELP_NAME = "list of change requests"
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in ORDERS.items()}
     ORDER_KEY = "order of change requests"
     HELP = (

@@ -318,7 +318,7 @@ class ChangeRequestScreen(View):
     """View of a change request: changed pages and reviewers on the left, the diff on the right."""
 
     MODE = "changes"
-    CONTEXT = "change request"
+    HELP_NAME = "change request"
     HELP = (
         "The changed pages are on the left, and the diff of the selected page is on the right. "
         "Press c to comment on a block, a to approve, A to request changes, or m to run the checks and merge. "

@@ -303,7 +303,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     shell = cached_property(shell_of)
 
     CSS_PATH = dialog_styles(__file__, "pending_comments.tcss")
-    CONTEXT: ClassVar[str] = "pending comments"
+    HELP_NAME: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
         "This list shows the pending comments in your review, in the order in which they will be sent. "
         "Press enter to show a comment on its page, e to edit the comment, X to remove the comment from the review, "

@@ -53,7 +53,7 @@ PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
 class SuggestionPreviewScreen(DiffPreviewScreen):
     """Preview of a page with suggestions applied, as a diff against the page. Threads are below their blocks."""
 
-    CONTEXT = "preview of suggestions"
+    HELP_NAME = "preview of suggestions"
     HELP = (
         "This is a preview of the page with all suggestions applied. "
         "Press t to go to the next suggestion, x to include it or leave it out, or ctrl+s to apply the included suggestions. "

@@ -307,7 +307,7 @@ class TermScreen(ListView[TermRow]):
     """List of the occurrences of an old term, grouped by page. A pane shows the text around the selected occurrence."""
 
     MODE = "changes"
-    CONTEXT = "places with an old term"
+    HELP_NAME = "places with an old term"
     HELP = (
         "This view shows the places in this space that still have the old term. "
         'Press x or * to select places, e to replace them in the change request, or " to suggest the replacement. '
@@ -506,7 +506,7 @@ class PageTerms:
         if self._comparison.change_request.revision is None:
             return "The server did not return the current revision of this change request."
         compared = self._page_diff.compared
-        if self._page_diff.is_comparing:
+        if self._page_diff.is_loading_diff:
             return StillLoading(f"The changes of {change.title} are still loading.")
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 

@@ -334,7 +334,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
     """View of the incoming changes: the pages that changed in main, and the diff of the selected page."""
 
     MODE = "changes"
-    CONTEXT = "incoming changes"
+    HELP_NAME = "incoming changes"
     HELP = (
         "This view shows the changes made to main since this change request was created or last updated from main. "
         "Press J or K to go to the next or previous page. Press esc to go back to the update."

@@ -99,7 +99,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Dialog with choices, which the user filters by typing. Enter calls `accept` with the selected choice."""
 
     CSS_PATH = dialog_styles(__file__, "chooser.tcss")
-    CONTEXT: ClassVar[str] = "palette and pickers"
+    HELP_NAME: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
     """Noun to count choices, such as `command` in `285 commands`. If empty, they are counted only while filtering."""

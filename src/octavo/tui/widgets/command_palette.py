@@ -207,7 +207,7 @@ HELP_TOPICS: Commands[HelpScreen] = Commands(
 class HelpScreen(Chooser[None, ActiveCommand]):
     """The help of a view, which lists its commands. Enter closes the help and runs the selected command."""
 
-    CONTEXT: ClassVar[str] = "help"
+    HELP_NAME: ClassVar[str] = "help"
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     SHOWS_EXPLANATION: ClassVar[bool] = True

@@ -11,7 +11,7 @@ A command is declared once, in the group for its kind of target. Every view with
 Textual's bindings are made from `COMMAND_GROUPS`. The key bar, the help, the command palette, and the help topic “keys”
 read these bindings. A widget, screen or app with commands may also define:
 
-- `CONTEXT`: its name in the help, such as "page tree";
+- `HELP_NAME`: its name in the help, such as "page tree";
 - `HELP`: one or two sentences about its use;
 - `more_help`: a sentence about its current content;
 - `KEYBAR`: IDs of the commands that its key bar shows first;
@@ -140,7 +140,7 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group with the attributes `changes` for the command `name`. Raises KeyError for an unknown name."""
+        """Return a copy in which the command `name` has the attributes `changes`. Raises KeyError if it is unknown."""
         commands = self._check_names((name,))
         return replace(
             self,
@@ -505,17 +505,17 @@ def key_name(key: str) -> str:
 
 
 def help_heading_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the heading under which the help lists the commands of a class, or its command `id`: the `CONTEXT` of the
-    command's group, else of the class, else a name made from the class."""
+    """Return the heading under which the help lists the commands of a class, or its command `id`: the `context` of the
+    command's group, else the `HELP_NAME` of the class, else a name made from the class."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
-    own_context: str = getattr(node, "CONTEXT", "")
+    own_context: str = getattr(node, "HELP_NAME", "")
     context = (commands[id][0].context or own_context) if id in commands else own_context
     return context or ("anywhere" if issubclass(node, App) else node.__name__.removesuffix("Screen").lower())
 
 
 def name_in_help(node: DOMNode) -> str:
-    """Return the name of a widget, screen or app for the help: its `CONTEXT`, else a name made from its class."""
-    return getattr(node, "CONTEXT", "") or help_heading_of(type(node))
+    """Return the name of a widget, screen or app for the help: its `HELP_NAME`, else a name made from its class."""
+    return getattr(node, "HELP_NAME", "") or help_heading_of(type(node))
 
 
 def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:

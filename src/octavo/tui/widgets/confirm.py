@@ -94,7 +94,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     is a `word`, the user must type it to confirm. If `blocked` is not empty, it says why confirming is impossible."""
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
-    CONTEXT: ClassVar[str] = "confirm dialog"
+    HELP_NAME: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"

@@ -120,7 +120,7 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """Base class of dialogs. Only the keys of an open dialog work. The key bar omits keys that the border names."""
 
-    CONTEXT: ClassVar[str] = "dialogs"
+    HELP_NAME: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     IN_HISTORY: ClassVar[bool] = False
     """True if the dialog is shown again when the user goes back from a screen that was opened in it."""
@@ -195,7 +195,7 @@ BUTTON: Commands[TextButton] = Commands(
 class TextButton(HasCommands, Widget, can_focus=True):
     """A button of one line, with a label and the key that presses it."""
 
-    CONTEXT: ClassVar[str] = "buttons"
+    HELP_NAME: ClassVar[str] = "buttons"
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     TextButton {

@@ -75,7 +75,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     draw_item: Callable[[int, int], list[Content]]
     """Returns the lines of the item with an index, for a width in cells."""
-    CONTEXT: ClassVar[str] = "lists"
+    HELP_NAME: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "line--bar",

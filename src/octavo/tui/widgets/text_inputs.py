@@ -248,7 +248,7 @@ SECRET: Commands[SecretInput] = Commands(
 class SecretInput(HasCommands, Input):
     """An input for an API key. It shows bullets, cannot be copied, and takes only the API key from pasted text."""
 
-    CONTEXT: ClassVar[str] = "API key field"
+    HELP_NAME: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     SecretInput, SecretInput:focus {
@@ -336,7 +336,7 @@ FILTER: Commands[FilterInput] = Commands(
 class FilterInput(LineInput):
     """The input of a filter. Enter keeps the filter and goes to the list. Esc clears it, or closes an empty input."""
 
-    CONTEXT: ClassVar[str] = "filter line"
+    HELP_NAME: ClassVar[str] = "filter line"
     DEFAULT_CSS = """
     FilterInput, FilterInput:focus {
         height: 1;

@@ -235,7 +235,7 @@ class CollapsedNodes:
 class Tree(LineList):
     """A tree whose nodes can be collapsed."""
 
-    CONTEXT: ClassVar[str] = "trees"
+    HELP_NAME: ClassVar[str] = "trees"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
 
     def __init__(
@@ -261,7 +261,7 @@ class Tree(LineList):
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
         """Set the name of this tree in the help, a text about it, and the IDs of its first commands in the key bar."""
-        for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
+        for name, value in (("HELP_NAME", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
     @property
