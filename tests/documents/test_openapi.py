@@ -216,7 +216,7 @@ def test_swagger_2_is_read() -> None:
     assert (found.server, found.security) == ("https://api.example/v1", ("API key in header X-Key",))
     assert [each.field.type for each in found.parameters] == ["integer"]
     assert [body.schema and body.schema.type for body in (*found.bodies, *found.responses[0].bodies)] == ["Pet", "Pet"]
-    assert [body.media for body in (*found.bodies, *found.responses[0].bodies)] == [
+    assert [body.media_type for body in (*found.bodies, *found.responses[0].bodies)] == [
         "application/json",
         "application/xml",
     ]

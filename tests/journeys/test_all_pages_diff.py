@@ -341,7 +341,7 @@ async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None
         await run.see("A title that is longer")
         assert screen.changed_tree.select_page(group.id)
         await run.settle()
-        assert not screen.page_diff.is_comparing
+        assert not screen.page_diff.is_loading_diff
         await run.press("n")
         assert screen.changed_tree.key != group.id
 

@@ -52,7 +52,7 @@ class FoldedText:
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
-        """Yield the ranges of the original text in which `folded` occurs, a folded text that is not empty."""
+        """Yield the ranges of the original text in which `folded` occurs. `folded` is a folded text and not empty."""
         position = self.text.find(folded)
         while position >= 0:
             yield self.original_range(position, position + len(folded))

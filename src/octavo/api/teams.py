@@ -44,7 +44,7 @@ class Membership(Model):
 
 
 class NewMembership(Model):
-    """The role of a member in a team, for requests."""
+    """The role that a member gets in a team. Octavo only sends this model."""
 
     role: TeamRole
 

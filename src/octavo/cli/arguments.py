@@ -1,4 +1,5 @@
-"""Declares the arguments of all commands, with those in `octavo.cli.commands`. Start at `build_parser`."""
+"""Builds the parser of the command line. The commands in `octavo.cli.commands` declare their own arguments. This module
+declares the arguments of the other commands, and shared arguments. Start at `build_parser`."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ class LazyClient:
         await (await self.client()).upload(url, content, size, media_type)
 
     async def client(self) -> Client:
-        """Return the client. Raises Unauthorized if there is no API key, and LocalFailure if it cannot be read. Raises
-        ValueError if the server must not get it."""
+        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read, and
+        ValueError if the server must not get the key."""
         from octavo.client.client import Client  # lazy: httpx
 
         if self._client is None:
@@ -140,7 +140,7 @@ class LazyClient:
                 key = await asyncio.shield(self._key_task)
             except ApiError as error:
                 raise copy(error) from None  # Each request raises its own copy, with its own traceback.
-            if self._client is None:  # The first request that continues creates the client.
+            if self._client is None:  # Several requests wait for the key. The first to run again creates the client.
                 self._client = Client(
                     self._origin,
                     key,

@@ -256,8 +256,8 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     result = _limit_items({**limited_row, "threads": threads}, "threads", key="id")
     if "next" in result and any(each["blocks"] for each in limited_row["pages"]):
         # The threads do not fit, so they come with the next call, whose result has no blocks.
-        last_row = row["pages"][-1]
-        return {**limited_row, "truncated": True, "next": last_row["path"], "nextOffset": len(last_row["blocks"])}
+        last_page = row["pages"][-1]
+        return {**limited_row, "truncated": True, "next": last_page["path"], "nextOffset": len(last_page["blocks"])}
     return result
 
 

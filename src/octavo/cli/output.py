@@ -467,7 +467,7 @@ def open_in_browser(session: Session, url: str | None) -> None:
 
 
 def start_browser(url: str) -> None:
-    """Open a URL in the browser. Raises Failure if there is no browser."""
+    """Open a URL in the browser. Raises Failure if no browser can open it."""
     browser: Browser | str = _find_browser(url, os.environ)
     if isinstance(browser, str):
         raise Failure(f"Could not open {url}: {browser}")

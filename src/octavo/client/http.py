@@ -326,7 +326,7 @@ T = TypeVar("T")
 async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
     """Return the result of `coroutine`, which runs to its end even if the calling task is canceled. At each cancel,
     `give_up` is called, which must make `coroutine` end soon. After its end, the cancel is raised."""
-    # The context is empty, because an open connection keeps it, and with it perhaps a closed dialog, in memory.
+    # An open connection keeps its context in memory. An empty context cannot keep a closed dialog there.
     task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

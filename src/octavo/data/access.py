@@ -103,7 +103,7 @@ class Availability:
         parent_route, _, last_segment = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last_segment.startswith("{") or "{" not in parent_route:
             return False
-        # lazy: all operations, which `decode` searches. A list is rarely missing.
+        # lazy: all operations, because `decode` searches them. A list is rarely missing.
         await asyncio.to_thread(load)
         parent_path = url_path(op).rpartition("/")[0]
         while not parent_route.endswith("}"):

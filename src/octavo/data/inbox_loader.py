@@ -186,7 +186,7 @@ class InboxLoader:
         return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(OWNER)
 
     @property
-    def lists(self) -> tuple[Listing[Any], ...]:
+    def list_operations(self) -> tuple[Listing[Any], ...]:
         """The operations that load the spaces and the change requests of the organization."""
         return tuple(self._listings.values())
 

@@ -6,8 +6,8 @@ example, the list of spaces has the update time and the number of open threads o
 computes fingerprints is changed, all responses of its kind are fetched once more.
 
 Only the replies of a thread show whether they mention the user, and other users may have thousands of threads. So in
-each update, only the replies of `MAX_UNCERTAIN_THREADS` threads of other users have rank INBOX. The replies of the
-other threads have rank LATER.
+each update, only the replies of `MAX_UNCERTAIN_THREADS` threads of other users are as urgent as the rest of the inbox
+(`Rank.INBOX`). The replies of the other threads are fetched later, one thread at a time (`Rank.LATER`).
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
-        """Yield, as due, the responses that finished writes have changed."""
+        """Yield the responses that finished writes have changed, marked as due. Set `unfetched` of these writes."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):

@@ -128,7 +128,7 @@ class OfflinePlanner:
                 and needed.url not in self._cache.versions
                 and self._cache.read_body(needed.op)
             ):
-                # A view has cached this response. With a version, it is not fetched again.
+                # A view has cached this response. Store its version, so that it is not fetched again.
                 self._cache.put_version(needed.url, needed.fingerprint)
             if isinstance(needed.op, comments.ListReplies) and needed.fingerprint.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())

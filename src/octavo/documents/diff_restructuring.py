@@ -427,7 +427,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     taken_ids: set[int] = set()
     paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]
     for depth in count():
-        paths = [each for each in paths if _has_same_kinds(*each[:2], depth)]
+        paths = [each for each in paths if _is_same_kind_at(*each[:2], depth)]
         if not paths:
             break
         lengths: dict[tuple[Node, Node], float] = {}
@@ -484,7 +484,7 @@ def _version_value(old: Node, new: Node, kept_length: float) -> float:
     return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
 
 
-def _has_same_kinds(old: Sequence[Node], new: Sequence[Node], depth: int) -> bool:
+def _is_same_kind_at(old: Sequence[Node], new: Sequence[Node], depth: int) -> bool:
     return len(old) > depth < len(new) and old[depth].kind == new[depth].kind
 
 

@@ -39,7 +39,7 @@ class _Word(NamedTuple):
 
 
 class _TextVersion:
-    """The blocks of one version, with their texts and words. Each paragraph in a list is a text."""
+    """The blocks of one version, with their texts and words. A list has one text for each of its paragraphs."""
 
     def __init__(self, nodes: Iterable[Node | None]) -> None:
         self.nodes = [node for node in nodes if node is not None]
@@ -229,7 +229,7 @@ def _drafts_around(
         if not are_before:
             continue
         if draft.old is not None and draft.new is not None and len(are_before) == 1:
-            # The other block of the draft is in its range, so only this block becomes a draft of its own.
+            # The draft has one block in a range and one outside. Only the block outside gets a draft of its own.
             is_old_outside = old_indexes[id(draft.old)] not in old_range
             draft = DraftEntry("removed", old=draft.old) if is_old_outside else DraftEntry("added", new=draft.new)
         (before if are_before[0] else after).append(draft)

@@ -314,8 +314,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of texts with the draft of a table without header, if the texts became the table or the reverse.
-    `drafts` has only drafts of added and removed blocks."""
+    """If texts became a table without header, or such a table became texts, return `drafts` with their drafts joined
+    into one. Otherwise, return `drafts`, which are only drafts of added and removed blocks."""
     grids = [
         draft for draft in drafts for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]

@@ -202,7 +202,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the compared text. Changed formats of punctuation count as equal if there are other changes."""
+        """Return the compared text. If there are other changes, punctuation with a new format counts as unchanged."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

@@ -157,7 +157,7 @@ def _composed_code(name: str) -> str | None:
 
 
 def _is_drawn_as_text(character: str) -> bool:
-    """Return whether terminals show a character as a picture only if a variation selector follows."""
+    """Return whether terminals show a character as text, unless a variation selector follows."""
     return east_asian_width(character) != "W" and category(character) != "Cn"
 
 

@@ -68,10 +68,10 @@ class SpaceIndex:
         """Return the ID of the page at `path`. None if there is none. Case may differ."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
-    def file_id(self, name: str) -> str | None:
-        """Return the ID of the file with this name, path or ID. None if there is none. Case may differ."""
+    def file_id(self, reference: str) -> str | None:
+        """Return the ID of the file whose name, path or ID is `reference`. None if there is none. Case may differ."""
         files = self.files or _EMPTY
-        return files.get(name) or self._find_folded("files", files, name)
+        return files.get(reference) or self._find_folded("files", files, reference)
 
     def _find_folded(self, kind: str, ids: Mapping[str, str], name: str) -> str | None:
         if kind not in self._ids_by_folded_name:

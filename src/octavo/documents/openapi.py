@@ -43,7 +43,7 @@ class Parameter:
 class Body:
     """The content of a request or response: its media type and schema."""
 
-    media: str
+    media_type: str
     schema: SchemaField | None
     required: bool = False
     description: str = ""
@@ -279,8 +279,8 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
     ]
     if operation.bodies:
         body = operation.bodies[0]
-        words.append(f"-H {_shell_quote(f'Content-Type: {body.media}')}")
-        if body.schema is not None and "json" in body.media:
+        words.append(f"-H {_shell_quote(f'Content-Type: {body.media_type}')}")
+        if body.schema is not None and "json" in body.media_type:
             words.append(f"-d {_shell_quote(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
     curl = " \\\n  ".join(words)
     return replace(operation, curl=curl if len(curl) <= _MAX_CURL else " \\\n  ".join(words[:-1]))

@@ -487,7 +487,7 @@ def revision_content(
         "pages": page_nodes(revision.pages, text_field, texts),
         "files": [_file_node(file) for file in revision.files],
         "reusableContents": [
-            _set_by_server(content, {"document"}) | _set_fields({text_field: content.document})
+            _fields_set_by_server(content, {"document"}) | _set_fields({text_field: content.document})
             for content in revision.reusable_contents
         ],
         "variables": variables if isinstance(variables, dict) else {},
@@ -514,8 +514,8 @@ def page_nodes(
                 node, children = page, page.get("pages", ())
             else:
                 text, children = texts.get(page_id, page.document_id), page.pages
-                node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
-            # Some servers put pages below other types. Documents and groups always have a list.
+                node = _fields_set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
+            # Documents and groups always have a list of subpages, other types only if a server sent subpages.
             has_list = bool(children) or node["type"] in ("document", "group")
             nodes.append({**node, "pages": to_nodes(children)} if has_list else node)
         return nodes
@@ -526,10 +526,10 @@ def page_nodes(
 def _file_node(file: File) -> Json:
     # The query can contain a signature that changes with each response.
     url = (file.download_url or "").partition("?")[0]
-    return {**_set_by_server(file, set()), "downloadURL": url}
+    return {**_fields_set_by_server(file, set()), "downloadURL": url}
 
 
-def _set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
+def _fields_set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
     """Return the fields that the server sent, except `excluded`, and always `type` and `title`."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
@@ -601,7 +601,8 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return (name, old value, new value) for a move: `place` for different parents, `position` for the same parent."""
+    """Return (name, old value, new value) for a move: `place` and the titles of two parents. For a move within one
+    parent, return `position` and two constant texts."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:

@@ -69,7 +69,7 @@ class _Evaluator:
     """A recursive descent parser that evaluates the condition while it parses."""
 
     def __init__(self, condition: str, names: Mapping[str, Any], *, missing: _Undefined = UNDEFINED) -> None:
-        """`missing` is the value of a missing member. With UNKNOWN, members of undefined values are no error."""
+        """`missing` is the value of a property that does not exist. If UNKNOWN, reading its properties is no error."""
         if len(condition) > MAX_LENGTH:
             raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
         self._missing = missing

@@ -412,27 +412,27 @@ class _Reader:
         )
 
     def _tag(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        first = start
-        while first < min(stop, start + _MAX_HEAD_LINES) and not _TAG_END.search(self._lines[first]):
-            first += 1
-        if first >= min(stop, start + _MAX_HEAD_LINES) or (first == start and self._lines[start].count("{%") > 1):
+        head_end = start
+        while head_end < min(stop, start + _MAX_HEAD_LINES) and not _TAG_END.search(self._lines[head_end]):
+            head_end += 1
+        if head_end >= min(stop, start + _MAX_HEAD_LINES) or (head_end == start and self._lines[start].count("{%") > 1):
             return self._paragraph(start, stop, depth)
         last = self._closings.get(start)
-        if last is None or not first < last < stop:
-            return SourceBlock("tag", self._text_of_lines(start, first + 1)), first + 1
-        return self._container(start, first + 1, last, depth), last + 1
+        if last is None or not head_end < last < stop:
+            return SourceBlock("tag", self._text_of_lines(start, head_end + 1)), head_end + 1
+        return self._container(start, head_end + 1, last, depth), last + 1
 
     def _html(self, start: int, stop: int, depth: int, name: str) -> tuple[SourceBlock, int]:
         last = self._closings.get(start)
         if last is None or last >= stop:
             return self._paragraph(start, stop, depth)
         if name == "details" and last > start and self._lines[last].strip().lower() == "</details>":
-            first = next(
+            head_end = next(
                 (n for n in range(start, min(last, start + _MAX_HEAD_LINES)) if "</summary>" in self._lines[n].lower()),
                 start,
             )
-            if first < last:
-                return self._container(start, first + 1, last, depth), last + 1
+            if head_end < last:
+                return self._container(start, head_end + 1, last, depth), last + 1
         if name == "table":
             return _html_table(self._text_of_lines(start, last + 1)), last + 1
         return self._literal(start, last + 1), last + 1

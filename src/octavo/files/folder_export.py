@@ -114,8 +114,8 @@ def _summary_change(
 def _comparable_structure(
     entries: list[ContentsEntry], layout: FolderLayout, paths: Collection[str]
 ) -> list[tuple[Any, ...]]:
-    """Return the table of contents in a form for comparisons. A document whose file is not in `paths`, the paths of
-    existing and exported files, counts by its title."""
+    """Return the table of contents in a form for comparisons. A document without a file is compared by its title, not
+    by its ID. `paths` are the paths of existing and exported files."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]

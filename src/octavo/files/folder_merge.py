@@ -171,7 +171,8 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the table of contents of the space. An entry keeps its last title if the page was not renamed."""
+        """Return the table of contents of the space. If a page was not renamed since the last pull, its entry keeps the
+        title in `base`."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files_by_id = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):

@@ -224,7 +224,7 @@ class Proposal:
         """Store the proposed versions of the pages, files and table of contents."""
         pages = dict(self.folder.proposal.get("pages", {}))
         for page_id in plan.edits:
-            path = plan.links.layout.paths.get(page_id, "")
+            path = plan.link_converter.layout.paths.get(page_id, "")
             pages = {each: stored for each, stored in pages.items() if stored["id"] != page_id}
             if path in self.local.data:
                 pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
@@ -313,7 +313,7 @@ class _Sender:
             if added_file is not None:
                 added_files.remove(added_file)
                 self.file_ids[path] = added_file.id
-        self.plan.links.new_files = dict(self.file_ids)
+        self.plan.link_converter.new_files = dict(self.file_ids)
 
     @property
     def _head(self) -> Revision:
@@ -323,7 +323,7 @@ class _Sender:
     async def _insert(self, placement: PagePlacement) -> None:
         version = self.plan.new_pages[placement.id]
         page = PageFile(version.text)
-        body = self.plan.links.server_text(version.path, page.body, None, "")
+        body = self.plan.link_converter.server_text(version.path, page.body, None, "")
         text = self._text_with_new_ids(placement.id, version.path, body)
         heading = page_trees.leading_heading(text)
         if heading is not None and heading != version.title:
@@ -345,7 +345,7 @@ class _Sender:
         fields: dict[str, Any] = dict(change.fields) if change is not None else {}
         size = 200
         if change is not None and change.text is not None:
-            path = self.plan.links.layout.paths.get(plan_id, "")
+            path = self.plan.link_converter.layout.paths.get(plan_id, "")
             text = self._text_with_new_ids(plan_id, path, change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
@@ -358,7 +358,7 @@ class _Sender:
 
     def _text_with_new_ids(self, plan_id: str, path: str, markdown: str) -> str:
         """Return a text with the IDs of new pages in its links. If an ID is unknown, the text is sent again later."""
-        links = self.plan.links
+        links = self.plan.link_converter
         links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
         links.pending = set()
         text = links.with_new_ids(path, markdown)
@@ -395,11 +395,13 @@ class _Sender:
         self._changes, self._current_insertions, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
-        self.plan.links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
+        self.plan.link_converter.new_pages = {
+            self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()
+        }
         for plan_id, text in self._pending.items():
             version = self.plan.new_pages.get(plan_id)
-            path = version.path if version is not None else self.plan.links.layout.paths.get(plan_id, "")
-            new_text = self.plan.links.with_new_ids(path, text)
+            path = version.path if version is not None else self.plan.link_converter.layout.paths.get(plan_id, "")
+            new_text = self.plan.link_converter.with_new_ids(path, text)
             if new_text != text:
                 document = DocumentBody(markdown=new_text)
                 await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(new_text))

@@ -55,7 +55,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 class ProposalPlan:
     """The changes that a proposal sends. The ID of a new page is `NEW_PAGE_PREFIX` and its path."""
 
-    links: LinkConverter
+    link_converter: LinkConverter
     new_files: dict[str, bytes] = field(default_factory=dict)
     sent_files: dict[str, str] = field(default_factory=dict)
     """IDs of new files that an interrupted proposal has already sent, by path."""
@@ -135,7 +135,7 @@ class ProposalPlanner:
         self._plan_tree(plan)
         self._plan_files(plan)
         new_pages = {each.path for each in plan.new_pages.values()}
-        plan.links.new_paths = frozenset({*plan.new_files, *plan.sent_files, *new_pages})
+        plan.link_converter.new_paths = frozenset({*plan.new_files, *plan.sent_files, *new_pages})
         for file in self.baseline.pages.values():
             await self._plan_page(plan, file)
         return plan
@@ -298,7 +298,7 @@ class ProposalPlanner:
 
     async def _plan_page(self, plan: ProposalPlan, file: TrackedFile) -> None:
         path = self.local.current_path(file)
-        page = plan.links.layout.pages.get(file.id)
+        page = plan.link_converter.layout.pages.get(file.id)
         if path not in self.local.data or page is None:
             return
         if find_markers(self.local.text(path)):
@@ -316,7 +316,7 @@ class ProposalPlanner:
         if has_new_text and server_text is None:
             plan.unsupported.append(f"{path} text, which the API does not return")
             return
-        change = page_change(before, local, page, server_text, plan.links)
+        change = page_change(before, local, page, server_text, plan.link_converter)
         plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]
         if change.fields or change.text is not None:

@@ -103,7 +103,7 @@ def load(
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(context, organization_id, title=name)
-        context.store.set_setting(_space_setting(folder_read), space["id"])
+        context.store.set_setting(_space_setting_name(folder_read), space["id"])
         merge_base = opened.base_of_merge(context, old_content, content) if opened is not None else old_content
         new_revision = _merge_changes(
             context, space, merge_base, content, was_loaded=last_load is not None, index_later=on_progress is not None
@@ -124,14 +124,14 @@ def loaded_space_id(context: RequestContext, folder: Path) -> str | None:
     return str(space["id"]) if space is not None else None
 
 
-def _space_setting(folder: Folder) -> str:
+def _space_setting_name(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 
 
 def _find_space(context: RequestContext, folder: Folder, space_id: str | None) -> Json | None:
     if space_id is not None:
         return context.store.get(f"/spaces/{space_id}")
-    saved_id = context.store.setting(_space_setting(folder))
+    saved_id = context.store.setting(_space_setting_name(folder))
     space = context.store.find(f"/spaces/{saved_id}") if saved_id else None
     return None if space is None or space.get("deletedAt") else space
 

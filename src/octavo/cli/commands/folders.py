@@ -418,7 +418,7 @@ def _print_proposal(
 
 
 def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, space_name: str) -> dict[str, Any]:
-    paths = plan.links.layout.paths
+    paths = plan.link_converter.layout.paths
     return {
         "ref": str(Ref(space_name, change_request.number)) if change_request is not None else None,
         "number": change_request.number if change_request is not None else None,

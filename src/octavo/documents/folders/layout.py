@@ -149,7 +149,8 @@ def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[st
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
-    """Return the text of a file. `lines` is the YAML of its front matter, and `gap` the line feeds after it."""
+    """Return the text of a file. `lines` is the YAML of its front matter, and `gap` the line feeds after it. Without
+    `lines`, a body that begins like front matter gets a line feed before it."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body

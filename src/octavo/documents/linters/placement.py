@@ -228,13 +228,15 @@ def _kept_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict
     new_sequence_counts = Counter(new_sequences)
     word_counts_above = [0, *accumulate(len(line.split()) for line in new_lines)]
     for number in line_numbers:
-        line, first = new_lines[number - 1], word_counts_above[number - 1]
+        line, words_above = new_lines[number - 1], word_counts_above[number - 1]
         words = list(_NOT_SPACES.finditer(line))
-        for index in range(max(0, first - _MIN_MOVED_WORDS + 1), min(first + len(words), len(new_sequences))):
+        for index in range(
+            max(0, words_above - _MIN_MOVED_WORDS + 1), min(words_above + len(words), len(new_sequences))
+        ):
             if new_sequence_counts[new_sequences[index]] <= old_sequence_counts[new_sequences[index]]:
-                last = index + _MIN_MOVED_WORDS - 1 - first
-                start = words[index - first].start() if index >= first else -1
-                end = words[last].end() if last < len(words) else len(line) + 1
+                last_word = index + _MIN_MOVED_WORDS - 1 - words_above
+                start = words[index - words_above].start() if index >= words_above else -1
+                end = words[last_word].end() if last_word < len(words) else len(line) + 1
                 kept_ranges.setdefault(number, []).append((start, end))
     return kept_ranges
 

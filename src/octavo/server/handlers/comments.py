@@ -68,8 +68,8 @@ class CommentPresenter:
         """The main revision that the change request is based on. None for a space, and if this revision was deleted."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
-        base = base_revision_id(self.context.store.get(change_request_path(self.at)))
-        return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
+        base_id = base_revision_id(self.context.store.get(change_request_path(self.at)))
+        return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base_id}")
 
     def present_comment(self, comment: Json, format: Format | None = None) -> Json:
         """Convert a stored comment to the API resource, with the body in `format`. Adds what the caller may do."""

@@ -58,11 +58,11 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """A link target. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, a slug or a URL."""
+    """A link target. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `key` is an ID, a slug or a URL."""
 
     status: str
     kind: str
-    name: str
+    key: str
     space_id: str = ""
     """Space that contains the page or file. Empty for other targets."""
     anchor: str = ""
@@ -88,7 +88,7 @@ class LinkedResource:
     def sort_key(self) -> tuple[str, ...]:
         """Sort key that puts broken links first, then links to the app."""
         rank = {"broken": "0", "in-app": "1"}.get(self.target.status, "2")
-        return rank, self.target.kind, self.target.space_id, self.target.name, self.target.anchor, self.relation
+        return rank, self.target.kind, self.target.space_id, self.target.key, self.target.anchor, self.relation
 
 
 class RevisionLinks:
@@ -111,13 +111,13 @@ class RevisionLinks:
                 resources.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
         return sorted(resources.values(), key=lambda each: each.sort_key)
 
-    def list_locations(self, kind: str, name: str) -> list[LinkPosition]:
-        """Return where the links to a page or file of this space are. `name` is its ID."""
+    def list_locations(self, kind: str, item_id: str) -> list[LinkPosition]:
+        """Return where the links to the page or file `item_id` of this space are. `kind` is `page` or `file`."""
         locations = [
             location
             for page in self.pages.values()
             for _, target, location in self._links_of_page(page)
-            if (target.kind, target.name, target.space_id) == (kind, name, self._space["id"])
+            if (target.kind, target.key, target.space_id) == (kind, item_id, self._space["id"])
         ]
         return list(dict.fromkeys(locations))
 
@@ -125,7 +125,7 @@ class RevisionLinks:
         """Return a page ID and a URL for each broken link."""
         resources = self.list_resources()
         return {
-            (location.page_id, resource.target.name)
+            (location.page_id, resource.target.key)
             for resource in resources
             if resource.target.status == "broken"
             for location in resource.locations
@@ -142,7 +142,7 @@ class RevisionLinks:
         for usage in _text_links(self._context, page).usages:
             target = self._usage_target(usage, page)
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
-                continue  # The platform does not know the specifications to which pages of a folder refer.
+                continue  # The platform does not know the specifications on GitBook, to which a folder may refer.
             relation = "reference" if usage.kind == "url" else "dependsOn"
             yield relation, target, LinkPosition(page["id"], usage.block_key)
 
@@ -331,7 +331,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestConte
 
 def _was_broken(resource: LinkedResource, earlier_broken: set[tuple[str, str]]) -> bool:
     """Return whether all links to a resource are in `earlier_broken`, an earlier result of `list_broken`."""
-    return all((location.page_id, resource.target.name) in earlier_broken for location in resource.locations)
+    return all((location.page_id, resource.target.key) in earlier_broken for location in resource.locations)
 
 
 def _present_list(
@@ -398,7 +398,7 @@ class LinkPresenter:
         return {"kind": "page", **space, "page": page, **self._version_context, **block_fields}
 
     def _present_target(self, target: LinkTarget) -> Json:
-        kind, name, context = target.kind, target.name, self._context
+        kind, key, context = target.kind, target.key, self._context
         match kind:
             case "page":
                 anchor_fields: Json = (
@@ -406,20 +406,20 @@ class LinkPresenter:
                 )
                 is_in_own_space = target.space_id == self._at.space_id
                 presenter = self if is_in_own_space else LinkPresenter(context, SpaceRef(space_id=target.space_id))
-                space, page = self._space_fields(target.space_id), presenter._page(name)
+                space, page = self._space_fields(target.space_id), presenter._page(key)
                 return {"kind": kind, **space, "page": page, **presenter._version_context, **anchor_fields}
             case "file":
-                file = next(each for each in self._revision["files"] if each["id"] == name)
+                file = next(each for each in self._revision["files"] if each["id"] == key)
                 space = self._space_fields(target.space_id)
                 return {"kind": kind, **space, "file": present_file(context, file), **self._version_context}
             case "reusable-content":
-                item = next(each for each in self._revision["reusableContents"] if each["id"] == name)
+                item = next(each for each in self._revision["reusableContents"] if each["id"] == key)
                 space = self._space_fields(target.space_id)
                 return {"kind": kind, **space, "reusableContent": present_reusable(item), **self._version_context}
             case "space":
-                return {"kind": kind, **self._space_fields(name)}
+                return {"kind": kind, **self._space_fields(key)}
             case "collection":
-                collection = context.store.get(f"/collections/{name}")
+                collection = context.store.get(f"/collections/{key}")
                 organization = self._organization(collection["organization"])
                 return {
                     "kind": kind,
@@ -428,12 +428,12 @@ class LinkPresenter:
                 }
             case "openapi":
                 organization = context.store.get(f"/spaces/{self._at.space_id}")["organization"]
-                spec = present_spec(context, context.store.get(f"/orgs/{organization}/openapi/{name}"))
+                spec = present_spec(context, context.store.get(f"/orgs/{organization}/openapi/{key}"))
                 return {"kind": kind, "organization": self._organization(organization), "openAPISpec": spec}
             case "user":
-                return {"kind": kind, "user": present_user(context, name)}
+                return {"kind": kind, "user": present_user(context, key)}
             case _:
-                return {"kind": "url", "url": name}
+                return {"kind": "url", "url": key}
 
     @cached_property
     def _revision(self) -> Json:

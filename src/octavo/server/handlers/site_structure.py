@@ -15,7 +15,7 @@ from octavo.api.operation import InSite, SiteRef
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require, role
-from octavo.server.handlers.site_tree import COLLECTION_NAMES, PARENT_FIELDS, SitePart, SiteParts, SiteTree
+from octavo.server.handlers.site_tree import COLLECTION_NAMES, PARENT_FIELDS, SiteTree, StoredSitePart, StoredSiteParts
 from octavo.server.handlers.spaces import present_space
 from octavo.server.rest import (
     Refusal,
@@ -52,21 +52,21 @@ class SiteView:
         # Only creators see empty sections, whose titles may reveal the titles of hidden spaces.
         return not self.as_visitor and allows(organization_role(self.context, self.tree.site["organization"]), "create")
 
-    def sees(self, part: SitePart) -> bool:
+    def sees(self, part: StoredSitePart) -> bool:
         """Return whether the caller may see a site space."""
         return self._is_public or role(self.context, self.tree.spaces[part.document["space"]]) is not None
 
-    def site_spaces(self) -> SiteParts:
+    def site_spaces(self) -> StoredSiteParts:
         """Return the visible site spaces in the order of the site."""
         return [part for part in self.tree.existing_site_spaces() if self.sees(part)]
 
-    def sections(self) -> SiteParts:
+    def sections(self) -> StoredSiteParts:
         """Return the visible sections in the order of the site."""
         return [
             part for part in self.tree.sections() if self._shows_empty or self._visible_site_spaces_in(part.document)
         ]
 
-    def groups(self) -> SiteParts:
+    def groups(self) -> StoredSiteParts:
         """Return the visible groups in the order of the site."""
         groups = (part for part in self.tree.walk() if part.document["object"] == "site-section-group")
         return [part for part in groups if self._shows_empty or self._children(part.document["id"])]

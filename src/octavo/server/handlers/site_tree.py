@@ -29,7 +29,7 @@ PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-
 """Field with the ID of the parent, for each type of item on a site."""
 
 
-class SitePart(NamedTuple):
+class StoredSitePart(NamedTuple):
     """A site space, section or group, with its sort key and its path in the store."""
 
     sort_key: tuple[int, ...]
@@ -37,7 +37,7 @@ class SitePart(NamedTuple):
     document: Json
 
 
-SiteParts = list[SitePart]
+StoredSiteParts = list[StoredSitePart]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class SiteTree:
 
     path: str
     site: Json
-    site_spaces: dict[str | None, SiteParts]
+    site_spaces: dict[str | None, StoredSiteParts]
     """Site spaces by ID of their section, in order. None stands for the root."""
-    sections_and_groups: dict[str | None, SiteParts]
+    sections_and_groups: dict[str | None, StoredSiteParts]
     """Sections and groups by ID of the group that contains them, in order. None stands for the root."""
     spaces: dict[str, Json]
     """The spaces on the site, by ID, without deleted spaces."""
 
-    def walk(self, group_id: str | None = None, sort_key_of_group: tuple[int, ...] = ()) -> Iterator[SitePart]:
+    def walk(self, group_id: str | None = None, sort_key_of_group: tuple[int, ...] = ()) -> Iterator[StoredSitePart]:
         """Yield the sections and groups at any depth in a group, or at the root if `group_id` is None."""
         for part in self.sections_and_groups.get(group_id, ()):
             key = sort_key_of_group + part.sort_key
@@ -61,20 +61,20 @@ class SiteTree:
             if part.document["object"] == "site-section-group":
                 yield from self.walk(part.document["id"], key)
 
-    def sections(self) -> SiteParts:
+    def sections(self) -> StoredSiteParts:
         """Return all sections, also those in groups, in the order of the site."""
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
-    def parts_in(self, kind: str, parent_id: str | None) -> SiteParts:
+    def parts_in(self, kind: str, parent_id: str | None) -> StoredSiteParts:
         """Return the items of the type `kind` in a section or group. `parent_id` is its ID, or None for the root."""
         parts_by_parent = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return parts_by_parent.get(parent_id, [])
 
-    def existing_site_spaces_in(self, section_id: str | None) -> SiteParts:
+    def existing_site_spaces_in(self, section_id: str | None) -> StoredSiteParts:
         """Return the site spaces in a section, or at the root if `section_id` is None, without deleted spaces."""
         return [part for part in self.parts_in("site-space", section_id) if part.document["space"] in self.spaces]
 
-    def existing_site_spaces(self) -> SiteParts:
+    def existing_site_spaces(self) -> StoredSiteParts:
         """Return all site spaces in the order of the site, without deleted spaces."""
         parts_of_sections = (
             part._replace(sort_key=section.sort_key + part.sort_key)
@@ -116,12 +116,12 @@ def site_path(at: SiteRef) -> str:
 def load_site(context: RequestContext, path: str) -> SiteTree:
     """Return the site stored at `path`. Raises MissingResource."""
     site = context.store.get(path)
-    site_spaces: dict[str | None, SiteParts] = defaultdict(list)
-    sections_and_groups: dict[str | None, SiteParts] = defaultdict(list)
+    site_spaces: dict[str | None, StoredSiteParts] = defaultdict(list)
+    sections_and_groups: dict[str | None, StoredSiteParts] = defaultdict(list)
     for kind, folder in COLLECTION_NAMES.items():
         parts_by_parent = site_spaces if kind == "site-space" else sections_and_groups
         for position, document in context.store.items(f"{path}/{folder}"):
-            part = SitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
+            part = StoredSitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
             parts_by_parent[document.get(PARENT_FIELDS[kind])].append(part)
     for parts in (*site_spaces.values(), *sections_and_groups.values()):
         parts.sort(key=lambda part: part.sort_key)

@@ -36,8 +36,8 @@ MAX_LOOP_WAIT = 3.0
 
 
 class TypedText:
-    """The text that the user is typing. If its input closes or does not open, the remaining letters are dropped.
-    Otherwise, these letters would run commands."""
+    """Drops the letters that the user types for an input that has closed or did not open. Otherwise, these letters
+    would run commands."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app

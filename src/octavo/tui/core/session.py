@@ -350,7 +350,7 @@ class InboxFeed:
     @property
     def list_operations(self) -> tuple[Operation[Any], ...]:
         """Operations that load the lists from which the inbox is built. Empty until loading has started."""
-        return self.loader.lists if self.loader is not None else ()
+        return self.loader.list_operations if self.loader is not None else ()
 
     def clear_organization(self) -> None:
         """Stop loading the inbox, because no organization is left."""

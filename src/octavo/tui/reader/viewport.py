@@ -207,7 +207,7 @@ class PaneMoved(Message):
 
 
 class PanePart:
-    """Base class for the parts of a pane, such as the find bar. Its methods are called when lines or `top` change."""
+    """Base class for the parts of a pane, such as the find bar. Each method says when the pane calls it."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -219,7 +219,7 @@ class PanePart:
         return False
 
     def lines_changed(self) -> None:
-        """Clear caches, because lines were replaced."""
+        """Called after lines were replaced, so that caches must be cleared."""
 
     def layout_changed(self) -> None:
         """Called after chunks were rendered, so that heights may have changed."""
@@ -228,7 +228,7 @@ class PanePart:
         """Called after scrolling down, or up if `is_down` is False."""
 
     def work_for(self, seconds: float) -> None:
-        """Continue the work for about `seconds`."""
+        """Called between key presses while `has_work`. Continue the work for about `seconds`."""
 
 
 def app_of(pane: Widget) -> HostApp[Any]:

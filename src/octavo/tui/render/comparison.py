@@ -105,11 +105,11 @@ def compare(old_text: str, new_text: str) -> PageComparison:
             sample_rows(block)
         elif block.kind == "code":
             code_size(block)
-    changes = diff(old, new)
-    for entry in changes.entries:
+    page_diff = diff(old, new)
+    for entry in page_diff.entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             deque(cached_change_slices(entry), maxlen=0)
-    return PageComparison(changes, old, new, kinds=ChangeKinds(changes.entries))
+    return PageComparison(page_diff, old, new, kinds=ChangeKinds(page_diff.entries))
 
 
 T = TypeVar("T")

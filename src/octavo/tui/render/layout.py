@@ -186,7 +186,7 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
-        """Return True if `top_block` contains a block with threads that begins in `top_slice`, or anywhere if None."""
+        """Return True if a block with threads begins in `top_slice`, or if None, anywhere in `top_block`."""
         paths = (path for path in self._paths if path[0].key == top_block.key)
         return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 

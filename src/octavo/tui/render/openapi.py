@@ -319,7 +319,7 @@ def _render_response(context: LayoutContext, response: Response, width: int, sho
     all_lines = indent([Line(part) for part in wrap(head, width - 2)], [StyledText("  ")], [StyledText("       ")])
     for body in response.bodies:
         if body.schema is not None and body.schema in shown:
-            lines = wrap_text(f"{body.media}  {body.schema.type}, as above", styles.muted, width - 4)
+            lines = wrap_text(f"{body.media_type}  {body.schema.type}, as above", styles.muted, width - 4)
         else:
             lines = _render_body(context, body, width - 4)
         all_lines += indent(lines, [StyledText("    ")], [StyledText("    ")])
@@ -331,7 +331,7 @@ def _render_response(context: LayoutContext, response: Response, width: int, sho
 def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
     styles = context.styles
     schema = body.schema
-    head = [StyledText(body.media, styles.muted)]
+    head = [StyledText(body.media_type, styles.muted)]
     if schema is not None and schema.type not in ("object", "any"):
         head += [decoration("  "), StyledText(schema.type, styles.muted)]
     result = [Line(part) for part in wrap(head, width)]

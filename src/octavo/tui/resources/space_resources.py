@@ -224,7 +224,7 @@ ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROL
 
 
 def space_arguments(arguments: Arguments, space_id: str) -> Arguments:
-    """Return the arguments for operations on a space, and the ID of its organization."""
+    """Return the arguments `at` and `organization_id` for operations on a space."""
     organization = arguments.get("organization_id") or arguments["at"].organization_id
     return {"at": SpaceRef(space_id=space_id), "organization_id": organization}
 

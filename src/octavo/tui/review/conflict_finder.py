@@ -89,13 +89,13 @@ class ConflictedPage:
         return [name for name, each in self.conflicts if name not in chosen_names and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
-        """Return the title of the page after its text becomes `text`. None if the title stays the same."""
+        """Return the title that `text` gives the page: its heading. None if the text does not set the title."""
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text with the choices applied, and the page fields that differ from main. `label` names the change
-        request in conflict markers, such as `#12`."""
+        """Return the text with the choices applied, and the conflicting page fields as changes from main. `label`, such
+        as `#12`, names the change request in conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
         settings = chosen_settings(self.fields, is_main=first not in choices or choices[first].kind != "request")

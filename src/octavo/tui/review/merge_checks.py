@@ -358,8 +358,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a listed change request with the revision `main`, or with the current revision if None. A
-    list of changes from before `since` is loaded again. None if a required revision cannot be read. Raises ApiError."""
+    """Predict the merge of a change request in a list. `main` is the ID of main's revision, by default the current one.
+    Changes loaded before `since` are loaded again. None if a required revision cannot be read. Raises ApiError."""
     changes = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changes, main=main)
     if not prediction.is_known:

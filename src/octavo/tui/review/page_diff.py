@@ -206,7 +206,7 @@ class PageDiff:
         return self.pane.contents.page.compared if self._layout.has_cursor(self._pages.key) else None
 
     @property
-    def is_comparing(self) -> bool:
+    def is_loading_diff(self) -> bool:
         """True while the diff of the current page is loading."""
         is_shown = self._documents is not None or self._layout.is_described(self._pages.key)
         return not is_shown and not self.pane.state.has_failed
@@ -514,7 +514,7 @@ class PageDiff:
         if self.selected_blocks:
             blocks_text = plural(len(self.selected_blocks), "block")
             return f"{blocks_text} selected. Press A to write one remark on the selection, or esc to clear it."
-        if self.is_comparing:
+        if self.is_loading_diff:
             return StillLoading(f"{change.title} is still loading.")
         if self.pane.state.has_failed:
             return f"{change.title} could not be loaded. Press r to retry."

@@ -464,6 +464,7 @@ class RowList(LineList, Generic[T]):
         self.run_worker(self.search_texts.compute_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:
+        """Clear the filter. If there is none, clear the selection."""
         if self.query_text:
             super().clear_filter()
         else:
