@@ -19,7 +19,7 @@ _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in folded form, in which case and similar differences are lost: `Été` gives `été`."""
+    """Return `text` in folded form, without case and similar differences: `Été` gives `été`, which stays `été`."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)

@@ -120,7 +120,7 @@ def _selected_parsers(
 
 
 def _handle_api_help(options: argparse.Namespace, api_parser: argparse.ArgumentParser) -> None:
-    """Print the help of `octavo api` and exit, or select that of operation NAME. Exit with an error without NAME."""
+    """With `--help`, select the help of operation NAME, or print that of `octavo api` and exit. Else require NAME."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

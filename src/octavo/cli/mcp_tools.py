@@ -156,7 +156,7 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the ID of the space `name`, or without a name all readable spaces. () means all. Raises ToolError."""
+        """Return the IDs of the spaces to search: `name`, else all readable spaces. () means all. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -167,7 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store a proposed note, and return it as JSON. Raises ToolError if it is invalid, not placed or at a limit."""
+        """Store a proposed note, and return it as JSON. Raises ToolError if the note is not stored."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))

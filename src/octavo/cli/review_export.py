@@ -55,7 +55,7 @@ _MIN_SIMILARITY_LEAD_PERCENT = 5.0
 _MIN_LENGTH_SHARE = 0.7
 """Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of blocks that are searched for a similar block."""
+"""A page with more blocks is not searched for a similar block."""
 
 
 @dataclass(frozen=True, slots=True)

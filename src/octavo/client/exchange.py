@@ -112,7 +112,7 @@ class Exchange:
         raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.only_reads))
 
     def record_error(self, error: ApiError) -> ApiError:
-        """Remember an error for the log. Return it with the method, the route and the attempts of this request."""
+        """Remember an error for the log. Return it with the method, route and number of attempts."""
         self._error = str(error)
         request_fields = {"method": self.outgoing.method, "only_reads": self.outgoing.only_reads, "route": self._route}
         status_field = {} if self.status is None else {"status": self.status}

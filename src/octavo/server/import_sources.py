@@ -65,7 +65,7 @@ _IMPLIED_ENDS = {
 }
 """For an HTML start tag: the elements that it closes, and the elements at which the search for open elements stops."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements, from the innermost on, that a start tag can close."""
+"""Maximum number of open elements, from the innermost on, in which a start tag looks for elements to close."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()"""
     r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^#(?=#{1,5}[^#])|^\[(?=[^\]\n]*\]:)"""
@@ -126,7 +126,7 @@ class ImportedFiles:
 
 
 def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
-    """Download a website, html, markdown, docx or zip, and convert it to Markdown files. Raises ImportFailure."""
+    """Download a `source` (website, html, markdown, docx, zip), and convert it to Markdown. Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetch)
@@ -525,10 +525,10 @@ def _main_part(soup: BeautifulSoup) -> Tag:
 
 
 def _ancestor_ids(tags: Iterable[Tag]) -> set[int]:
-    closed_elements: set[int] = set()
+    ancestor_ids: set[int] = set()
     for tag in tags:
-        closed_elements.update(takewhile(lambda each: each not in closed_elements, map(id, tag.parents)))
-    return closed_elements
+        ancestor_ids.update(takewhile(lambda each: each not in ancestor_ids, map(id, tag.parents)))
+    return ancestor_ids
 
 
 def _url_in(tag: Tag, attribute: str) -> str:

@@ -338,7 +338,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its last ID, or a new ID. A renamed file is known by its text."""
+        """Give each page, group and link its ID of the last load, or a new ID. A renamed file is found by its text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
@@ -355,8 +355,8 @@ class _FolderReader:
             self._ids_by_key[key] = page_id or self.context.new_id()
 
     def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of the page, group or link that was exported as `entry`, and add it to `known_ids`. None if
-        `entry` was not exported, or if `known_ids` already contains the ID."""
+        """Return the ID of the page, group or link that was created in the space and exported as `entry`, and add it to
+        `known_ids`. None if there is no such page, group or link, or if `known_ids` already contains the ID."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created_ids.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
@@ -432,11 +432,11 @@ class _FolderReader:
 
     def _build_files(self) -> list[Json]:
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
-        seen_files: set[tuple[str, Path]] = set()
+        seen_links: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._pages.items(), *self._included.items()):
             for address in (*link_urls(body), single_line(matter.get("cover")) or ""):
-                if (link := (address, path.parent)) not in seen_files:
-                    seen_files.add(link)
+                if (link := (address, path.parent)) not in seen_links:
+                    seen_links.add(link)
                     self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":

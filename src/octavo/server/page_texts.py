@@ -153,7 +153,7 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> str:
-    """Return `text` with the values of its expressions and conditions. If a value is unknown, the tags stay.
+    """Return `text` with values in place of expressions and conditions. If a value is unknown, the tags stay.
     `variables` are those of `space` and `page`. With `keeps_claims`, conditions on visitor claims stay too."""
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, keeps_claims)
@@ -190,9 +190,9 @@ def _parse_conditions(text: str) -> list[str | _If]:
             open_conditions[-1][0].branches.append(_Branch(tag_text, expression))
             target = open_conditions[-1][0].branches[-1].parts_inside
         elif tag.name == "endif" and open_conditions:
-            finished_parts, target = open_conditions.pop()
-            finished_parts.closing = tag_text
-            target.append(finished_parts)
+            finished_condition, target = open_conditions.pop()
+            finished_condition.closing = tag_text
+            target.append(finished_condition)
         else:
             target.append(tag_text)
     target.append(text[position:])
@@ -254,13 +254,13 @@ _INDEX_ENTRY_LIMIT = 4000
 
 
 def reindex(context: RequestContext, space_id: str, old_revision: Json | None, new_revision: Json) -> None:
-    """Update the search index of a space. `old_revision` is the indexed revision or None, and `new_revision` is the main revision."""
+    """Index what differs between two revisions of a space. `old_revision` is None if the space was never indexed."""
     for _ in _index_changed_pages(context, space_id, old_revision, new_revision):
         pass
 
 
 def mark_for_reindexing(context: RequestContext, space_id: str, old_revision: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old_revision` is the indexed revision, or None if the space was never indexed."""
+    """Mark a space for `finish_reindexing`. `old_revision` is the indexed revision, None if never indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if context.store.find(path) is None:
         context.store.put(path, {"id": "unindexed", "since": old_revision["id"] if old_revision is not None else ""})

@@ -165,7 +165,7 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], context: RequestContext) -> Any:
-    """Return the response of an operation as JSON. None if it has no body. Raises Refusal and MissingResource."""
+    """Return the response as a JSON value. None if it has no body. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, context)

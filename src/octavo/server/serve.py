@@ -46,7 +46,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
-    """Serve on 127.0.0.1 until a signal. Port 0 selects a free port. `announce` gets the URL. Raises OSError."""
+    """Serve on 127.0.0.1 until a signal. `announce` gets the URL. Port 0 is any. Raises OSError if `port` is taken."""
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
         # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,7 +67,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it raises no signal at its end."""
+    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it does not repeat the stop signal."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, requests for other servers, and too many at once."""
+    """ASGI middleware that refuses requests of web pages, requests for other servers, and more than `REQUEST_LIMIT`."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -197,7 +197,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document, and return it. A new document becomes the last of its collection."""
+        """Save a document, and return it. A new document is the last in its collection, others keep their position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"

@@ -181,7 +181,7 @@ def _is_header(line: str) -> bool:
 
 
 def _read_statements(lines: list[str], refused_lines: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
-    """Yield the statements of a TOML file. `refused_lines` gets the index of each invalid line, and why it is invalid."""
+    """Yield the statements of a TOML file. `refused_lines` gets the index of each invalid line and the reason."""
     start = 0
     table_names: tuple[str, ...] = ()
     while start < len(lines):

@@ -46,7 +46,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
 _MAX_TREES = 20
-"""If nothing is found, this many spaces are searched for similar page titles."""
+"""If nothing is found, at most this many spaces are searched for similar page titles."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:

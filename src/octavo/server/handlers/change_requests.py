@@ -146,7 +146,7 @@ def _update(op: change_requests.Update, context: RequestContext) -> Json:
 
 
 def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
-    """Save `fields` in a change request, and return it. None removes the description, and a bad one raises Refusal."""
+    """Save `fields` of a change request, and return it. None removes the description. Raises Refusal if invalid."""
     refuse_malformed_document(fields, "description")
     change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:
@@ -246,7 +246,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, context: RequestContex
 
 
 def update_from_main(context: RequestContext, change_request: Json) -> Json:
-    """Merge main into a change request, if it is outdated. Return a `MergeResult` of the API."""
+    """Merge main into a change request, unless that is up to date. Return a `MergeResult` of the API."""
     if not is_outdated(context.store.get(f"/spaces/{change_request['space']}"), change_request):
         return {"revision": change_request["revision"], "result": "update"}
     main = get_current(context, change_request["space"])

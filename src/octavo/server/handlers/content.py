@@ -37,7 +37,7 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
-    """Convert a page and its subpages to API resources. `app_url` is that of the space. `git` needs `metadata`."""
+    """Convert a page and its subpages to API resources, with `git` if `metadata`. `app_url` is the URL of the space."""
     kind = page["type"]
     field_names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}
@@ -412,8 +412,8 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent_id, index)
 
     def _move_back(self, page_id: str, earlier_pages: Pages) -> None:
-        """Move a page to its earlier parent and position, as in `earlier_pages`. Does nothing if its parent is unchanged, if
-        the earlier parent was deleted, or if it is now below the page."""
+        """Move a page to its parent and position in `earlier_pages`. Does nothing if the page still has this parent, or
+        if the parent was deleted or is now below the page."""
         parent_id, index = page_trees.position_of(earlier_pages, page_id)
         current_parents = page_trees.parent_ids(self._pages)
         page = self._page(page_id)

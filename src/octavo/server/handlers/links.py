@@ -382,7 +382,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def present_resource(self, resource: LinkedResource) -> Json:
-        """Convert a link target, with the locations of its links, to an API resource."""
+        """Convert a link target, with the locations of the links to the target, to an API resource."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,

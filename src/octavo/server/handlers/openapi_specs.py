@@ -97,7 +97,7 @@ def _put(op: openapi.Put, context: RequestContext) -> BackgroundWork[ProcessedSp
 def _start_processing(
     op: openapi.Create | openapi.Put, context: RequestContext, path: str, slug: str
 ) -> BackgroundWork[ProcessedSpecification]:
-    """Save a specification as unprocessed. Return the work that downloads and parses it, and then saves the result."""
+    """Save a specification as being processed. Return the work that downloads and parses it, and saves the result."""
     now = context.timestamp()
     identity = {"id": context.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(context.store.find(path) or {}), "updatedAt": now}

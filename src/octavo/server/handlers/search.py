@@ -56,7 +56,7 @@ def _in_organization(op: search.InOrganization, context: RequestContext) -> Json
 
 
 def search_spaces(op: search.InOrganization | search.InSite, context: RequestContext, spaces: dict[str, Json]) -> Json:
-    """Return the matching pages of several spaces, best space first."""
+    """Return the matching pages of several spaces, the space with the best match first."""
     by_space: dict[str, list[SearchHit]] = {}
     for section in _find_sections(context, list(spaces), op.query):
         by_space.setdefault(section.space, []).append(section)

@@ -118,7 +118,7 @@ def _upload_key(context: RequestContext, url: str) -> str | None:
 
 
 def find_uploaded_file(context: RequestContext, organization_id: str, key: str, kind: str) -> Json:
-    """Return the upload with a storage key. Raises Refusal if it is missing, expired, empty or not for `kind`."""
+    """Return the upload with a storage key. Raises Refusal if it is missing, expired, without a file or not `kind`."""
     upload = context.store.find(_upload_path(organization_id, key))
     if upload is None or _is_expired(context, upload):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -295,8 +295,8 @@ def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Jso
 
 
 def _link_by_id(ids_by_key: dict[str, str], file_path: str, address: str) -> str | None:
-    """Return `/pages/ID` or `/files/ID` for a relative link in the file `file_path`. None if the link leads to nothing
-    imported. `ids_by_key` has the IDs of the imported pages and files."""
+    """Return `/pages/ID` or `/files/ID` for the link `address` in the file `file_path`. None if the link leads to
+    nothing imported. `ids_by_key` has the IDs of the imported pages and files."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
