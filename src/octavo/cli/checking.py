@@ -108,10 +108,10 @@ def check_folder(
             page = _page_path(each.path) if each.path in files.pages else ""
             yield replace(each, path=path_from_top(each.path), page=page)
 
-    url_findings: list[Finding] = []
+    all_findings: list[Finding] = []
     for each in sorted(files.paths, key=path_from_top):
         file_findings = list(with_paths_from_top(files.findings_in(each)))
-        url_findings += file_findings
+        all_findings += file_findings
         if on_file is not None:
             on_file(file_findings)
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
@@ -119,9 +119,9 @@ def check_folder(
         urls = dict.fromkeys(url for page in files.all_pages for url in files.reference_check.external_urls(page))
         reasons = broken_urls(urls, Fetcher(), incomplete_notes)
         for page in files.all_pages:
-            url_findings += with_paths_from_top(files.reference_check.external_findings(page, reasons))
+            all_findings += with_paths_from_top(files.reference_check.external_findings(page, reasons))
     texts = {path_from_top(each): text for each, text in files.texts.items()}
-    return CheckReport(tuple(url_findings), len(files.pages) + len(files.includes), texts, tuple(incomplete_notes))
+    return CheckReport(tuple(all_findings), len(files.pages) + len(files.includes), texts, tuple(incomplete_notes))
 
 
 class _FolderReader:
@@ -164,14 +164,14 @@ class _FolderReader:
         includes = dict.fromkeys(
             path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
         )
-        waiting_files = [*pages, *includes]
-        while waiting_files:
-            path = waiting_files.pop()
+        waiting_paths = [*pages, *includes]
+        while waiting_paths:
+            path = waiting_paths.pop()
             for target in include_targets(self._text(path)):
                 included = self._folder.resolve(target, path)
                 if included is not None and included not in includes and self._folder.has_file(included):
                     includes[included] = None
-                    waiting_files.append(included)
+                    waiting_paths.append(included)
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:

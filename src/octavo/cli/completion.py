@@ -95,12 +95,12 @@ def _commands_with_paths(path: str, command: argparse.ArgumentParser) -> Iterato
 
 
 def _completions_of(command: argparse.ArgumentParser) -> list[str]:
-    subcommands = list(command_parsers(command))
+    completions = list(command_parsers(command))
     for action in command._actions:
         if not isinstance(action, Commands):
-            subcommands += map(str, action.choices or ())
-        subcommands += [each for each in action.option_strings if each.startswith("--")]
-    return list(dict.fromkeys(subcommands))
+            completions += map(str, action.choices or ())
+        completions += [each for each in action.option_strings if each.startswith("--")]
+    return list(dict.fromkeys(completions))
 
 
 def _quote_for_powershell(word: str) -> str:
@@ -162,9 +162,9 @@ def _cases(shell: str, operations: Mapping[str, list[str]]) -> str:
     opening, closing = ("    case {name}; ", "") if shell == "fish" else ("    {name}) ", " ;;")
     lines = []
     for name, values in operations.items():
-        quoted_fields = " ".join(f"{value}=" for value in values)
-        command = f"printf '%s\\n' {quoted_fields}" if shell == "fish" else f"echo {quoted_fields}"
-        lines.append(opening.format(name=name) + (command if quoted_fields else "true") + closing)
+        field_arguments = " ".join(f"{value}=" for value in values)
+        command = f"printf '%s\\n' {field_arguments}" if shell == "fish" else f"echo {field_arguments}"
+        lines.append(opening.format(name=name) + (command if field_arguments else "true") + closing)
     return "\n".join(lines)
 
 

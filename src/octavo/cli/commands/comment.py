@@ -1,5 +1,5 @@
-"""`octavo threads` lists comment threads, and `octavo comment` starts them. `octavo reply`, `octavo react` and `octavo resolve`
-are for one or more threads."""
+"""`octavo threads` lists comment threads, and `octavo comment` starts them. `octavo reply`, `octavo react` and
+`octavo resolve` are for one or more threads."""
 
 from __future__ import annotations
 
