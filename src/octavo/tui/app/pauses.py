@@ -83,7 +83,7 @@ class Garbage:
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection, because the user is active, or until the next paint if memory has grown."""
+        """Postpone the next collection, as the user is active. If memory has grown, collect after the next paint."""
         self._last_key = time.monotonic()
         if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
             self._young_collections = collections
@@ -211,8 +211,7 @@ _MIN_LARGE_ALLOCATION = 128 * 1024
 
 
 def use_one_arena() -> None:
-    """Let all threads allocate memory from one malloc arena, which needs less. Call this before the first thread
-    starts."""
+    """Let all threads allocate from one malloc arena, to save memory. Call this before the first thread starts."""
     _call("mallopt", _M_ARENA_MAX, 1)
 
 

@@ -148,7 +148,7 @@ class Subscriptions:
 
 
 def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """If the server was unreachable, return a copy whose error says how old the data is. Otherwise `snapshot`."""
+    """Return `snapshot`, or a copy whose error also says how old the data is if the server was unreachable."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)

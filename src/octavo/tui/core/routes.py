@@ -51,7 +51,7 @@ class ToAccess(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, and optionally the thread or block to select in it."""
+    """A change request, and optionally the thread, page or block to select in it."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None

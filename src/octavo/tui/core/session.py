@@ -261,7 +261,7 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> Content:
-    """Return a mark of unsent texts, such as `✎ 2 drafts`, or only `✎` with `symbols_only`. Empty without `texts`."""
+    """Return marks of unsent texts, such as `✎ 2 drafts`, or `✎` with `symbols_only`. Empty without `texts`."""
     all_texts = tuple(texts)
     pending_count = sum(bool(each.entry_id) for each in all_texts)
     late_count = sum(each.is_late for each in all_texts)
@@ -303,7 +303,7 @@ class InboxFeed:
         self._organization: Organization | None = None
         self._is_started = False
         self._last_count: int | None = None
-        """Number of rows that needed attention when the inbox was last complete, maybe in an earlier run, if known."""
+        """How many rows needed attention in the last complete inbox, maybe of an earlier run. None if unknown."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:

@@ -416,8 +416,8 @@ class View(HasCommands, Screen[None]):
         """Select a thread, or its block if the thread was deleted. Return False if this view shows neither."""
         return False
 
-    def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
-        """Go to the block with the key `node`. Return False if this view does not show the page."""
+    def go_to_block(self, at: Discussion, page_id: str | None, block_key: str) -> bool:
+        """Go to the block with the key `block_key`. Return False if this view does not show the page."""
         return False
 
     def go_up_or_back(self) -> None:

@@ -292,7 +292,8 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision_id: str) -> PageDraftKey:
-        """Replace a draft by `text` with conflict markers, based on `revision_id`. Return its key. Raises NotSaved."""
+        """Replace a draft by `text`, which has conflict markers and is based on `revision_id`. Return the key of the
+        new draft. Raises NotSaved."""
         if key.revision_id == revision_id:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key

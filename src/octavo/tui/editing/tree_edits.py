@@ -1,4 +1,4 @@
-"""Adds, renames, moves and deletes pages in a change request, and edits their details: start at `TreeEdit`."""
+"""Adds, renames, moves and deletes pages in a change request, and edits their details, as methods of `TreeEdit`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page in the table of contents. `parent_id` is None at the top level. `index` is None after all
-    siblings."""
+    """Position of a page in the table of contents. `parent_id` is None at the top level, `index` at the end."""
 
     parent_id: str | None = None
     index: int | None = None

@@ -388,7 +388,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Target of thread commands: the selected threads, else the thread of the current row, or None."""
+        """Target of thread commands: selected threads, else the thread of the current row. None without a thread."""
         selected_threads = [
             Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows
