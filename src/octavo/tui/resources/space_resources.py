@@ -130,10 +130,10 @@ def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
         (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
-        members = live.peek(resource.list_operation(arguments)).value
+        role_list = live.peek(resource.list_operation(arguments)).value
         previous_roles: dict[str, str] | None = None
-        if members is not None and members.next is None:
-            previous_roles = {resource.key(item): item.permission for item in members.items}
+        if role_list is not None and role_list.next is None:
+            previous_roles = {resource.key(item): item.permission for item in role_list.items}
         changes.append((kind, change_operation, remove_operation, previous_roles))
 
     def ops(operation: permissions.Grant) -> list[Operation[Any]] | None:
