@@ -66,8 +66,23 @@ def test_each_reason_is_one_line_and_the_age_is_never_truncated(width: int, monk
 def test_long_reason_is_shortened_so_that_the_title_fits(person: str, shown: str) -> None:
     target = ChangeRequestRef(space_id="s", change_request_id="c")
     words = f"review requested by {person}"
-    row = InboxRow("c", "review requested", (), words, "A title", "", START, "s", target, "1")
-    assert str(RowRenderer(lambda _: 0).render(row, 76).right).startswith(f"{shown} ")
+    row = InboxRow("c", "review requested", (), words, "T" * 38, "", START, "s", target, "1")
+    assert str(RowRenderer(lambda _: 0).render(row, 76).right).rsplit(maxsplit=1)[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("#4 Correct the retry schedule", "review requested by Tomás Okafor"),
+        ("#1 Limpet 3 becomes Limpet Classic on every station", "review"),
+        ("#5 Rotate webhook secrets without downtime", "review"),
+    ],
+)
+def test_long_reason_is_shown_unless_it_would_cut_the_title(title: str, expected: str) -> None:
+    target = ChangeRequestRef(space_id="s", change_request_id="c")
+    words = "review requested by Tomás Okafor"
+    row = InboxRow("c", "review requested", (), words, title, "", START, "s", target, "1")
+    assert str(RowRenderer(lambda _: 0).render(row, 78).right).rsplit(maxsplit=1)[0] == expected
 
 
 def test_saved_settings_restore_the_filter(tmp_path: Path) -> None:

@@ -177,6 +177,10 @@ def _quote_toml(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+_CELLS_BESIDE_REASON = 11
+"""Number of cells for the sign, the age and the spaces between them, beside a title and a reason."""
+
+
 class RowRenderer:
     """Draws the rows of the inbox. The screen sets the attributes before it draws the list."""
 
@@ -198,7 +202,9 @@ class RowRenderer:
     def render(self, row: InboxRow, width: int) -> Row:
         """Return the list row that shows `row` in `width` cells."""
         reason = row.reason_text.partition(" · ")[0]
-        if cell_len(reason) > max(16, width * 2 // 5):
+        is_change_request = isinstance(row.target, ChangeRequestRef)
+        max_width = width - cell_len(row.title) - _CELLS_BESIDE_REASON if is_change_request else width * 2 // 5
+        if cell_len(reason) > max(16, max_width):
             reason = SHORT_REASONS[row.reason]
         age = self.snooze_labels.get(row.key) or short_age(row.moment)
         threads = self._open_threads(row)
