@@ -159,7 +159,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator_field)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add the change requests, or only those of `reviewer`, to the output. Return False if its limit is reached."""
+        """Add the change requests, or only those that `reviewer` reviews, to the output. Return False at its limit."""
         field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
