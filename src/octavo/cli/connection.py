@@ -146,7 +146,7 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add the options `--wait` and `--once`. If `can_repeat`, `--once` is left out: the command can run twice."""
+    """Add the options `--wait` and `--once`. If `can_repeat`, repeating is harmless, and `--once` is left out."""
     command.add_argument(
         "--wait",
         type=_parse_seconds,

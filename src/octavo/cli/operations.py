@@ -78,7 +78,7 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return the parameters of a route as JSON objects. `openapi` is a document with the route. The default has all."""
+    """Return the parameters of a route as JSON objects. `openapi` is a document with it (default: all routes)."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]

@@ -37,7 +37,7 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
-    """Convert a page and its subpages to API resources, with `git` if `metadata`. `app_url` is the URL of the space."""
+    """Convert a page and its subpages to API resources. `app_url` is the URL of the space. `metadata` adds `git`."""
     kind = page["type"]
     field_names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}

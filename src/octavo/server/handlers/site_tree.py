@@ -93,7 +93,7 @@ class SiteTree:
         return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
     def default_site_space_id(self, section_id: str | None) -> str | None:
-        """Return the ID of the default site space in a section, or at the root for None. None without spaces."""
+        """Return the ID of the default site space, or None if there is none. `section_id` is None at the root."""
         parent = self.section(section_id) if section_id else self.site
         candidate_ids = [part.document["id"] for part in self.existing_site_spaces_in(section_id)]
         default_id = parent.get("defaultSiteSpace")

@@ -126,7 +126,7 @@ CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableConten
 
 
 def set_current(context: RequestContext, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Make `revision` the main content of a space, and index it. With `index_later`, call `finish_reindexing` later."""
+    """Make `revision` the main content of a space. Index it, or if `index_later`, leave that to `finish_reindexing`."""
     path = f"/spaces/{space_id}"
     space = context.store.get(path)
     old_revision = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
@@ -184,7 +184,7 @@ def is_expired(context: RequestContext, space: Json) -> bool:
 
 
 def list_contents(context: RequestContext, organization_id: str, parent_id: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in the collection `parent_id`, or at the root if None, in order."""
+    """Return the spaces and collections directly in a collection, in order. At the root, `parent_id` is None."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization_id)]
     contents = sorted((item for item in items if item[2].get("parent") == parent_id), key=lambda item: item[0])

@@ -118,7 +118,7 @@ def _upload_key(context: RequestContext, url: str) -> str | None:
 
 
 def find_uploaded_file(context: RequestContext, organization_id: str, key: str, kind: str) -> Json:
-    """Return the upload with a storage key. Raises Refusal if it is missing, expired, without a file or not `kind`."""
+    """Return the upload with this key. Raises Refusal if it is missing or expired, has no file or another kind."""
     upload = context.store.find(_upload_path(organization_id, key))
     if upload is None or _is_expired(context, upload):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
