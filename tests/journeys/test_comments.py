@@ -510,3 +510,10 @@ async def test_threads_are_listed_together_unless_some_are_late(
         assert not (delay > 1 and screen.rows.items), run.text
         release.set()
         await run.see("72 of 72")
+
+
+async def test_status_line_of_the_comments_names_the_tab(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        for name in ("Open", "My threads", "Resolved", "Review comments", "All"):
+            await run.see(f"Comments · {name.lower()} · all spaces")
+            await run.press("right_square_bracket")

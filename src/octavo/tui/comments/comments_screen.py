@@ -270,7 +270,7 @@ class CommentsScreen(ListView[Thread]):
             count_text = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [
             "Comments",
-            self.tabs.current,
+            next((each.name.lower() for each in self.tabs.tabs if each.key == self.tabs.current), ""),
             f"filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else "all spaces",
             thread_filters.ORDERS[self.list_order][0] if self.list_order != "place" else "",
             f"{len(self.selected_rows)} selected" if self.selected_rows else "",
