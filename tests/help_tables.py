@@ -12,7 +12,7 @@ from pathlib import Path
 
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.arguments import GLOBAL_OPTIONS, build_parser, command_parsers
+from octavo.cli.arguments import GLOBAL_OPTIONS_TITLE, build_parser, command_parsers
 from octavo.cli.commands import COMMANDS, fields_by_kind, load_command
 from octavo.documents.checks.findings import RULES
 from octavo.help import file_of, text_of
@@ -99,7 +99,9 @@ def _command_tables(name: str, command: argparse.ArgumentParser) -> Iterator[str
 
 def _global_options(command: argparse.ArgumentParser) -> list[argparse.Action]:
     """Return the options that every command takes. They are listed once."""
-    return [each for group in command._action_groups if group.title == GLOBAL_OPTIONS for each in group._group_actions]
+    return [
+        each for group in command._action_groups if group.title == GLOBAL_OPTIONS_TITLE for each in group._group_actions
+    ]
 
 
 def _usage(argument: argparse.Action) -> str:

@@ -93,7 +93,7 @@ def decode(request: Request) -> Operation[Any]:
     path, _, query = request.url.partition("?")
     matching_routes = _find_routes(path)
     if all(route.spec.method != request.method for route, _ in matching_routes):
-        load()  # The operation may be in an area that is not imported yet.
+        load()  # The operation may be in a module that is not imported yet.
         matching_routes = _find_routes(path)
     for route, values in matching_routes:
         if route.spec.method == request.method:

@@ -20,7 +20,7 @@ COMPLETE = "__complete"
 _CHOICE = r"[\w-]+"
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
-GLOBAL_OPTIONS = "global options"
+GLOBAL_OPTIONS_TITLE = "global options"
 """Title of the help section for options that may stand before or after the name of any command."""
 PEOPLE_BY_ROLE = {
     "administrator": "noor-haddad",
@@ -334,7 +334,7 @@ class _JoinWithCommas(argparse.Action):
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
     """Add options such as `--profile`. If `is_for_command`, an option before the command's name keeps its value."""
-    group = parser.add_argument_group(GLOBAL_OPTIONS)
+    group = parser.add_argument_group(GLOBAL_OPTIONS_TITLE)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     profile_help = "the name of the account to use (as shown by `octavo auth status`)"
     group.add_argument("--profile", metavar="NAME", default=default, help=profile_help)

@@ -1,4 +1,4 @@
-"""The event log: which requests and writes Octavo sent, and when. It contains no tokens, titles and texts.
+"""The event log: which requests and writes Octavo sent, and when. It contains no tokens, titles or texts.
 
 The log is the file `octavo.log` with one JSON object per line. When it is full, it is renamed to `octavo.log.1`. An
 older file with this name is replaced.

@@ -1,5 +1,5 @@
-"""The tools that `octavo mcp` gives to an AI agent: read, search, and propose notes. No tool sends a change to the
-server.
+"""The tools with which `octavo mcp` lets an AI agent read and search pages, and propose notes. No tool sends a change
+to the server.
 
 Other people wrote the text of pages and comments, and it may contain orders to the agent. So results are JSON with that
 text in named fields, and the descriptions of the tools never contain it. No tool submits, approves, merges or edits,

@@ -15,7 +15,7 @@ from octavo.server.page_texts import finish_reindexing
 from octavo.server.rest import LOCAL_ORGANIZATION, LOCAL_USER, RequestContext, add_local_user
 from octavo.server.store import Store, WriteFailure
 
-_build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the library
+_build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the demo
 _load_folder = lazy("octavo.server.loader:load")  # lazy: the reader of folders, which the demo does not need
 _loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
 

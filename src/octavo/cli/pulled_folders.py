@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def file_failures(action: str) -> Iterator[None]:
+def file_errors_as_failure(action: str) -> Iterator[None]:
     """Convert errors of files and of the pulled folder to a Failure: `Could not ACTION: …`."""
     try:
         yield
@@ -32,7 +32,7 @@ def file_failures(action: str) -> Iterator[None]:
 
 def find_pulled_folder() -> PulledFolder:
     """Return the pulled folder that contains the working directory. Raises Failure."""
-    with file_failures("read the folder"):
+    with file_errors_as_failure("read the folder"):
         return PulledFolder.find(Path.cwd())
 
 

@@ -1,11 +1,11 @@
 """Reads and writes profiles, checks access tokens, and assigns a storage name to each account.
 
-A profile has the account, its origin, and the store of its token, but not the token. Cached responses, drafts and
-queued writes are stored under the storage name of the account.
+A profile has the account, the origin of its server, and the store of its token, but not the token. Cached responses,
+drafts and queued writes are stored under the storage name of the account.
 
 The token of a profile belongs to the account that signed in. For another token, such as a token from the environment,
-only the server knows the account. Such a token has its own storage name until the server names the account. If the
-account has no storage name yet, it then gets the storage name of the token.
+only the server knows the account. Such a token has its own storage name until the server names the account. Then the
+storage name of the account is used. If the account has none, it gets the storage name of the token.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Drafts:
         self._state.write_now(lambda db: None)
 
     def removal(self, key: str) -> DraftRemoval:
-        """Return functions that delete a draft together with another change, such as adding its text to the outbox."""
+        """Return two functions, with which another change, such as adding the text to the outbox, deletes a draft."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:

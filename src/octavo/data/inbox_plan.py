@@ -135,12 +135,12 @@ class Priority(IntEnum):
 
     REQUESTED_REVIEWERS = 0
     MY_REVIEWS = 1
-    THREADS_ON_MINE = 2
+    THREADS_ON_OWN_REQUESTS = 2
     REVIEWS_OF_OTHERS = 3
     THREADS_IN_SPACES = 4
     REPLIES_TO_ME = 5
     """Replies in threads that concern the user (`needed_replies`)."""
-    THREADS_OF_OTHERS = 6
+    THREADS_ON_OTHER_REQUESTS = 6
     DRAFTS = 7
     OTHER_REPLIES = 9
     """Replies in other threads, which may mention the user."""
@@ -419,7 +419,7 @@ def needed_lists_of_requests(requests: Iterable[ChangeRequest], my_id: str) -> I
                 comments.List,
                 at,
                 open_threads_fingerprint(request),
-                Priority.THREADS_ON_MINE if is_own else Priority.THREADS_OF_OTHERS,
+                Priority.THREADS_ON_OWN_REQUESTS if is_own else Priority.THREADS_ON_OTHER_REQUESTS,
                 updated_at,
             )
 

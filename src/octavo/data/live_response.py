@@ -126,7 +126,7 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, requested_at: datetime, writes_included: int) -> None:
-        """Set the value from disk, which shows the changes of the first `writes_included` confirmed writes."""
+        """Set the value from disk. It has the changes of the first `writes_included` writes that were confirmed."""
         self.value, self.fetched_at, self.checked_at, self.page_count = value, requested_at, requested_at, 1
         self.writes_included = writes_included
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):

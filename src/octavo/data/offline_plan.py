@@ -277,7 +277,8 @@ def _needed(
     needs_value: bool = False,
     has_fingerprint: bool = True,
 ) -> NeededResponse:
-    """Return a needed response. With `has_fingerprint=False`, it is fetched in each sync."""
+    """Return the response to `op` as needed. Without `has_fingerprint`, each sync fetches it, as `fingerprint` may stay
+    the same when the response changes."""
     fingerprint = inbox_plan.IMMUTABLE if never_changes(op) else fingerprint
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return NeededResponse(

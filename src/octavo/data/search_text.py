@@ -400,7 +400,7 @@ class IndexUpdate:
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
-    """Return the update of the index for the response `value` to `op`."""
+    """Return the update of the index for the response `value` to `op`. Empty if such responses are not indexed."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
             return IndexUpdate((_page_document(at, value),))

@@ -319,7 +319,7 @@ _COUNTED_BLOCKS = frozenset(
     {"image", "file", "embed", "content-ref", "openapi", "divider", "include", "integration", "unknown"}
 )
 """Kinds of blocks that count as one word in addition to the words in them."""
-_REPLACED = Run(" ")
+_REPLACEMENT = Run(" ")
 """Put in place of changed words, so that the words around them are not joined into one word."""
 
 
@@ -392,7 +392,7 @@ class _KeptWords:
 
 
 def _count_kept_in_text(words: Iterable[TextPart]) -> int:
-    return _count_words_in_runs([_REPLACED if word.op in ("insert", "delete") else word.run for word in words])
+    return _count_words_in_runs([_REPLACEMENT if word.op in ("insert", "delete") else word.run for word in words])
 
 
 def _count_media(block: Block) -> Counter[tuple[object, ...]]:

@@ -430,12 +430,12 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
         paths = [each for each in paths if _is_same_kind_at(*each[:2], depth)]
         if not paths:
             break
-        lengths: dict[tuple[Node, Node], float] = {}
+        kept_lengths: dict[tuple[Node, Node], float] = {}
         for old_path, new_path, length in paths:
             pair = old_path[depth], new_path[depth]
-            lengths[pair] = lengths.get(pair, 0.0) + length
+            kept_lengths[pair] = kept_lengths.get(pair, 0.0) + length
         # Likely pairs first: a tab keeps its title or most of its text. Lists and items are paired in order.
-        for old, new in sorted(lengths, key=lambda pair: -_version_value(pair[0], pair[1], lengths[pair])):
+        for old, new in sorted(kept_lengths, key=lambda pair: -_version_value(pair[0], pair[1], kept_lengths[pair])):
             if id(new) not in old_versions and id(old) not in taken_ids:
                 old_versions[id(new)] = old
                 taken_ids.add(id(old))

@@ -516,8 +516,8 @@ def page_nodes(
                 text, children = texts.get(page_id, page.document_id), page.pages
                 node = _fields_set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
             # Documents and groups always have a list of subpages, other types only if a server sent subpages.
-            has_list = bool(children) or node["type"] in ("document", "group")
-            nodes.append({**node, "pages": to_nodes(children)} if has_list else node)
+            has_subpage_list = bool(children) or node["type"] in ("document", "group")
+            nodes.append({**node, "pages": to_nodes(children)} if has_subpage_list else node)
         return nodes
 
     return to_nodes(pages)

@@ -167,7 +167,7 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the change request's version if only its key in `keys` differs from the base, else main's version."""
+        """Return the change request's version if only its key differs from the key of the base, else main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property

@@ -556,7 +556,7 @@ def _fill_rowspans(main: Tag) -> None:
         added += _span_of(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    # Rows that are still covered in each column, by `id()` of the table part.
+    # Number of rows below that `rowspan` still covers, for each column. By `id()` of the parent of the rows.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
         covered_rows, column = rows_below.setdefault(id(row.parent), []), 0

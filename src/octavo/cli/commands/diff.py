@@ -15,7 +15,7 @@ from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import PageTexts, changed_items, find_versions, items_of_page, load_texts, remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Style, add_output_options, fields_to_print, print_object, print_text
-from octavo.cli.pulled_folders import file_failures, find_pulled_folder, path_in
+from octavo.cli.pulled_folders import file_errors_as_failure, find_pulled_folder, path_in
 from octavo.cli.refs import RefResolver, RefTarget, revision_id
 from octavo.cli.review_export import ExportOptions, export_review, export_texts
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
@@ -45,7 +45,7 @@ def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE) from None
         return None
-    with file_failures("read the folder"):
+    with file_errors_as_failure("read the folder"):
         local_files = LocalFiles.read(folder)
         changes = [each for each in local_files.changes() if each.kind != "file"]
         if argument is not None:

@@ -20,7 +20,7 @@ from octavo.cli.output import Output, OutputColumn, add_output_options, declare_
 from octavo.cli.platform_folders import platform_folder_of
 from octavo.cli.pulled_folders import (
     check_origin,
-    file_failures,
+    file_errors_as_failure,
     find_pulled_folder,
     origin_of,
     path_in,
@@ -69,7 +69,7 @@ def _run_pull(options: argparse.Namespace) -> int:
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space_id, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space_id))
-        with file_failures(f"write to {folder.top}"), folder.locked():
+        with file_errors_as_failure(f"write to {folder.top}"), folder.locked():
             try:
                 result = await pull(folder, reader, report=report_progress)
             finally:
@@ -94,7 +94,7 @@ async def _folder_of_space(session: Session, options: argparse.Namespace) -> tup
 
 def _open_or_create_folder(directory: str, origin: str, space_id: str) -> PulledFolder:
     top = Path(directory).absolute()
-    with file_failures(f"read {top}"):
+    with file_errors_as_failure(f"read {top}"):
         if (top / STATE_FOLDER / "state.json").exists():
             folder = PulledFolder.read(top)
             if folder.space_id != space_id:
@@ -172,7 +172,7 @@ STATUS_COLUMNS = (
 
 def _run_status(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
-    with file_failures("read the folder"):
+    with file_errors_as_failure("read the folder"):
         changes = LocalFiles.read(folder).changes()
     with Output(options, STATUS_FIELDS, STATUS_COLUMNS, empty="No changes since the last pull.") as output:
         for each in changes:
@@ -197,7 +197,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 def _run_restore(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
-    with file_failures("restore"), folder.locked():
+    with file_errors_as_failure("restore"), folder.locked():
         local_files = LocalFiles.read(folder)
         chosen_files = [_find_tracked_file(folder, local_files, path_in(folder, each)) for each in options.files]
         for file in chosen_files:
@@ -239,7 +239,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
             data = await reader.file(await session.live.send(GetFile(at=at, file_id=file.id)))
             if data is None:
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
-            with file_failures("restore"):
+            with file_errors_as_failure("restore"):
                 _restore_file(folder, file, data)
 
     return run_connected(options, use_session, action="restore")
@@ -281,7 +281,7 @@ def _run_export(options: argparse.Namespace) -> int:
         space_id = platforms.space_id_of_folder(platform_folder_of(read_settings(), path), path)
         if space_id is None:
             raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
-        with file_failures(f"export to {path}"):
+        with file_errors_as_failure(f"export to {path}"):
             folder = PulledFolder.new(top, "octavo:folder", space_id)  # `new` stores nothing in the folder.
             reader = SpaceReader(session.live.send, session.download, SpaceRef(space_id=space_id))
             changes, skipped = await export_changes(folder, reader)
@@ -336,7 +336,7 @@ def _run_propose(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> int:
         check_origin(session, folder)
         resolver = RefResolver(session, options)
-        with file_failures("propose"), folder.locked():
+        with file_errors_as_failure("propose"), folder.locked():
             try:
                 return await _propose(session, resolver, folder, options)
             except ProposalFailed as failed:

@@ -1,4 +1,4 @@
-"""`octavo mcp`: lets an AI agent read, search and propose notes, over the Model Context Protocol."""
+"""`octavo mcp`: lets an AI agent read and search pages, and propose notes, over the Model Context Protocol."""
 
 from __future__ import annotations
 

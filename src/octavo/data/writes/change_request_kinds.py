@@ -161,8 +161,8 @@ async def _search_for_review(send: Send, attempt: WriteAttempt[reviews.Submit]) 
     if attempt.baseline is None:  # nothing was sent
         return None
     for review in (await send(reviews_op(attempt.op.at))).items:
-        is_new = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
-        if is_new and review.status == attempt.op.status:
+        may_be_ours = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
+        if may_be_ours and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None
 

@@ -88,11 +88,11 @@ def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
     """Return the entries that change only one item of a list, by the index of this item."""
-    indexes: dict[Any, list[int]] = {}
-    by_index: dict[int, list[OutboxEntry]] = {}
+    indexes_by_key: dict[Any, list[int]] = {}
+    entries_by_index: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):
         for index, item in enumerate(items):
-            indexes.setdefault(item.id, []).append(index)
+            indexes_by_key.setdefault(item.id, []).append(index)
     for entry in entries:
         match op, entry.op:
             case comments.List(), _:
@@ -103,11 +103,11 @@ def _entries_by_index(
                 continue
             case _:
                 key = entry.at
-                if _open_count_change(entry) and key not in indexes:
-                    indexes[key] = [index for index, item in enumerate(items) if _is_referred_by(item, key)]
-        for index in indexes.get(key, ()):
-            by_index.setdefault(index, []).append(entry)
-    return by_index
+                if _open_count_change(entry) and key not in indexes_by_key:
+                    indexes_by_key[key] = [index for index, item in enumerate(items) if _is_referred_by(item, key)]
+        for index in indexes_by_key.get(key, ()):
+            entries_by_index.setdefault(index, []).append(entry)
+    return entries_by_index
 
 
 def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry, me: User) -> ListPage[Comment]:

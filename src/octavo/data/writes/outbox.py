@@ -153,7 +153,8 @@ class Outbox:
         return self._account.shown_user
 
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
-        """Set the signed-in user. `is_confirmed` is True if the server has named the user in this session."""
+        """Set the signed-in user, if the server has named this user in the current session (`is_confirmed`). Otherwise,
+        only show `me` until the server names the user."""
         if is_confirmed:
             is_same = self._account.user == me
             self._account.user = me

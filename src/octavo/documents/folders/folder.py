@@ -22,7 +22,7 @@ from octavo.documents.links import SPACED_IMAGE
 
 EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """Start of a URL that does not name a file in the folder."""
-FILE_LIMIT = 5_000_000
+MAX_FILE_BYTES = 5_000_000
 """Largest file that is read, in bytes."""
 DEPTH_LIMIT = 30
 """Maximum nesting of folders. Pages in deeper folders are left out."""
@@ -135,8 +135,8 @@ class Folder:
             if not stat.S_ISREG(status.st_mode):
                 self.report(path, "is not a file.")
                 return None
-            if status.st_size > FILE_LIMIT:
-                self.report(path, f"is larger than {FILE_LIMIT // 1_000_000} MB, so it is left out.")
+            if status.st_size > MAX_FILE_BYTES:
+                self.report(path, f"is larger than {MAX_FILE_BYTES // 1_000_000} MB, so it is left out.")
                 return None
             return real_path.read_bytes()
         except (OSError, RuntimeError, ValueError) as failure:

@@ -499,7 +499,8 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield lists of adjacent blocks that both sides added at different positions, as pairs (main, change request)."""
+    """Yield equal blocks that both sides added at different positions, as pairs (main, change request). A list has the
+    pairs of adjacent blocks."""
     base_keys = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]

@@ -209,12 +209,12 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Keep moved blocks at the start of a side, because the other side cannot conflict with them.
+            # Moved blocks at the start of a side stay outside of the conflict, because they cannot be in conflict.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # Blocks of the other side up to their next such heading go before the section. After the section,
-                    # they would become part of it.
+                    # The section of this heading was moved. Blocks of the other side that would become part of it go
+                    # before it. These are the blocks up to a heading of the same or a higher level.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._children_of_additions(sides[other][:count], other)

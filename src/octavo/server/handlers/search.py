@@ -108,9 +108,9 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
                 link_targets = link_targets or page_trees.link_targets_of(revision)
                 body, _ = with_titles(body, partial(_linked_page_title, pages_by_id, link_targets, document))
             texts = {"title": from_index_text(section.title), "body": body}
-            path = document["path"] + fragment
+            section_path = document["path"] + fragment
             hit["sections"].append(
-                {"id": section.anchor, "path": path, **texts, "urls": {"app": url + quote(fragment, safe="#")}}
+                {"id": section.anchor, "path": section_path, **texts, "urls": {"app": url + quote(fragment, safe="#")}}
             )
     return list(hits.values())
 

@@ -363,10 +363,10 @@ def _create(op: spaces.Create, context: RequestContext) -> Json:
 @handle.register
 def _get_git_info(op: spaces.GetGitInfo, context: RequestContext) -> Json:
     space = context.store.get(f"/spaces/{op.at.space_id}")
-    state: Json | None = space.get("gitSync")
-    if state is None:
+    git_sync: Json | None = space.get("gitSync")
+    if git_sync is None:
         raise Refusal(404, f"“{space['title']}” is not synced with a Git repository.")
-    return state
+    return git_sync
 
 
 @handle.register

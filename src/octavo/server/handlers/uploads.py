@@ -296,7 +296,7 @@ def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Jso
 
 def _link_by_id(ids_by_key: dict[str, str], file_path: str, address: str) -> str | None:
     """Return `/pages/ID` or `/files/ID` for the link `address` in the file `file_path`. None if the link leads to
-    nothing imported. `ids_by_key` has the IDs of the imported pages and files."""
+    nothing imported. `ids_by_key` has the IDs of imported items by keys such as `page:guide.md`."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None

@@ -90,7 +90,7 @@ def _try_to_save_drafts(app: Octavo) -> None:
 
 async def _end_work(app: Octavo) -> None:
     """Send the writes that wait for their undo delay, and cancel all background work."""
-    app.session.connect()  # Writes cannot be sent yet if the app ends before the files of a folder are read.
+    app.session.connect()  # Otherwise, nothing could be sent if the app ends before the files of a folder are read.
     await app.writes.flush()
     workers = tuple(app.workers)
     app.workers.cancel_all()
@@ -253,12 +253,12 @@ class Octavo(Shell):
 
     # The session
 
-    async def switch_session(self, session: Session, view: str) -> None:
+    async def switch_session(self, session: Session, mode: str) -> None:
         """Show the session that the user opened on the sign-in screen. To replace a running session, use `reopen`."""
         self._session = session
         self._open(session)
         self.workspace.watch_session(session)
-        await self.switch_mode(view or first_view(session))
+        await self.switch_mode(mode or first_view(session))
 
     async def _end_session(self) -> None:
         self.background_refresh.end()

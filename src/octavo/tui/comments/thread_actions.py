@@ -154,7 +154,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
-    """Return the text of a remark on blocks with these texts. If there are several blocks, a last line names them."""
+    """Return the text of a comment: `remark`, and if it is on several blocks, a last line that names the blocks."""
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]

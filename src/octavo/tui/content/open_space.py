@@ -426,7 +426,7 @@ class OpenSpace(SpacePanes):
 
     def go_to_requested_position(self) -> None:
         """Go to the requested anchor or reading position, if the page view already shows the open page."""
-        if self.shows_open_page:  # The previous page does not contain the anchor or the position.
+        if self.shows_open_page:  # Otherwise, the view shows the previous page, without the anchor or position.
             position, self._requested_position, anchor, self._anchor = self._requested_position, None, self._anchor, ""
             if position is not None:
                 self.page_view.navigation.restore(position)

@@ -359,7 +359,7 @@ def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None
         app.notices.close(notice_number)
 
 
-def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThread:
+def _route_to_written_thread(live: Live, entry: OutboxEntry, mode: str) -> ToThread:
     at, thread_id = entry.at, entry.traits.thread_id
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # If the thread itself is not cached, a cached list of threads may have it.
@@ -369,4 +369,4 @@ def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThr
     target = thread.target if thread is not None else None
     page = target.page.id if target is not None and target.page is not None else entry.traits.page_id or None
     node = target.node.id if target is not None and target.node is not None else ""
-    return ToThread(at, thread, page, node or entry.traits.block_key, view)
+    return ToThread(at, thread, page, node or entry.traits.block_key, mode)

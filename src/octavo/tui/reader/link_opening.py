@@ -234,7 +234,7 @@ def follow_link(open_page: OpenPage, message: LinkFollowed) -> None:
 def open_link_without_page(
     app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]
 ) -> bool:
-    """Open a footnote, an image or a search, which needs no open page. Return False for any other link."""
+    """Open a footnote, a search, or an image in the terminal, which need no open page. Return False for other links."""
     match message.kind:
         case "ask" | "search":
             app.go(ToSearch(message.href))

@@ -206,17 +206,18 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 
 
 def scrolled_top(
-    lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
+    lines: Lines, top: LinePosition, rows: int, position: LinePosition, target_height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the first line after scrolling from `top` to the `height` lines at `position` by the rule `scroll_to`."""
+    """Return the first line of a pane with `rows` rows after scrolling from `top` to the target, by the rule
+    `scroll_to`. The target is the `target_height` lines at `position`."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
-        if first_row < 0 or first_row + height > 2 * rows // 3:
-            return top_showing_at(lines, position, max(1, min(rows // 3, rows - height)), rows)
-    elif scroll_to == "top" or height + 1 >= rows or first_row < 0:
-        return top_showing_at(lines, position, 0 if height == rows else 1, rows)
-    elif first_row + height >= rows:
-        return top_showing_at(lines, position_after(lines, position, height - 1), rows - 2, rows)
+        if first_row < 0 or first_row + target_height > 2 * rows // 3:
+            return top_showing_at(lines, position, max(1, min(rows // 3, rows - target_height)), rows)
+    elif scroll_to == "top" or target_height + 1 >= rows or first_row < 0:
+        return top_showing_at(lines, position, 0 if target_height == rows else 1, rows)
+    elif first_row + target_height >= rows:
+        return top_showing_at(lines, position_after(lines, position, target_height - 1), rows - 2, rows)
     return top
 
 

@@ -67,8 +67,8 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     hidden_count = row_count - COLLAPSED_LINES if is_collapsed else 0
     gutter = len(str(row_count)) + 1 if attrs.get("numbers") else 0
     # A line in several slices is too long to be scrolled, so it is wrapped.
-    is_row_part = bounds is not None and bounds.is_partial_row
-    wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_row_part
+    is_line_part = bounds is not None and bounds.is_partial_row
+    wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_line_part
     notes = {int(line) - first_row: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
         whole_size.note_widths
@@ -82,10 +82,10 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     box_width = width if wraps and needed_width > max_width else max(width, min(max_width, needed_width))
     inner_width = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest_width - inner_width)
-    pan = 0 if is_row_part else context.view_state.pan_offset(block.key, overflow)
+    pan = 0 if is_line_part else context.view_state.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
     # Not for a slice of a line, because `code_tokens` returns the tokens of whole lines.
-    tokens = code_tokens(context, block) if not is_row_part else None
+    tokens = code_tokens(context, block) if not is_line_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked_numbers = frozenset(attrs.get("highlighted") or ())

@@ -217,8 +217,8 @@ def _unconflicted_text(chunks: Sequence[DiffChunk]) -> Iterator[UnconflictedText
 
 
 def _first_line(chunk: DiffChunk) -> int | None:
-    """Return the line of the new version at which a chunk begins. None if the chunk is not a block of the new version,
-    or a later slice of a block."""
+    """Return the line of the new version at which a chunk begins. None for any slice of a block except the first, and
+    for a chunk that is not in the new version."""
     if chunk.slice_number > 1:
         return None
     match chunk.entry:
@@ -354,7 +354,7 @@ def _framed_lines(
     if heading:
         title_pieces.append(StyledText(f"  {heading}", styles.muted))
     if decision.choice is not None:
-        status_of = {
+        status_by_choice = {
             "main": f"{decision.side_name(0)} chosen",
             "request": f"{decision.side_name(1)} chosen",
             "both": "Both chosen",
@@ -362,7 +362,7 @@ def _framed_lines(
             "own": "Edited",
         }
         status, style, line_style = (
-            f"{styles.glyphs.yes} {status_of[decision.choice.kind]}",
+            f"{styles.glyphs.yes} {status_by_choice[decision.choice.kind]}",
             styles.success,
             styles.success,
         )

@@ -253,11 +253,11 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         row_width = width
     card_width = (row_width - (cards_per_row - 1)) // cards_per_row
     columns = visible_columns(block)
-    has_titles = not block.attrs.get("titles_hidden") and any(column.has_title for _, column in columns)
+    has_column_titles = not block.attrs.get("titles_hidden") and any(column.has_title for _, column in columns)
     all_lines: list[Line] = []
     for start in range(0, len(block.children), cards_per_row):
         group = block.children[start : start + cards_per_row]
-        bodies = [_card_text(card, columns, has_titles, card_width - 4, context) for card in group]
+        bodies = [_card_text(card, columns, has_column_titles, card_width - 4, context) for card in group]
         height = max(len(lines) for lines, _ in bodies)
         framed = [
             _card_frame(*body, card, card_width, height, context) for body, card in zip(bodies, group, strict=True)
@@ -267,9 +267,9 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def _card_text(
-    card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
+    card: Block, columns: list[tuple[int, TableColumn]], has_column_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and which of them are its title. `has_titles` adds column titles above the cells."""
+    """Return the lines of a card, and the range of its heading. With `has_column_titles`, these are above the cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []
@@ -283,11 +283,11 @@ def _card_text(
         if not any(piece.text.strip() for piece in pieces):
             continue
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
-        column_title = plain_text(column.title).strip() if has_titles else ""
+        column_title = plain_text(column.title).strip() if has_column_titles else ""
         if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
             icons += [*pieces, decoration(" ")]
             continue
-        lines += [[]] if lines and has_titles else []
+        lines += [[]] if lines and has_column_titles else []
         lines += (
             wrap(render_runs(column.title, styles, styles.muted, context.link_targets), width) if column_title else []
         )

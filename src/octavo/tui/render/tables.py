@@ -265,22 +265,22 @@ def _widths_with_broken_words(
 def _widths_with_whole_words(
     rows: list[list[list[StyledText]]],
     widths: list[int],
-    natural: Sequence[int],
-    words: Sequence[int],
+    natural_widths: Sequence[int],
+    longest_words: Sequence[int],
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths that keep more of the longest words whole, or `widths` if there are none. The table may
-    become slightly longer."""
-    broken_indexes = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
+    """Return column widths that keep more of the longest words whole, or `widths` if there are none. `longest_words`
+    are the widths of these words. The table may become slightly longer."""
+    broken_indexes = [index for index, width in enumerate(widths) if longest_words[index] > width]
     max_lines = 0
-    for index in sorted(broken_indexes, key=lambda index: words[index] - widths[index]):
-        least_widths = [*map(min, words, widths)]
-        least_widths[index] = words[index]
+    for index in sorted(broken_indexes, key=lambda index: longest_words[index] - widths[index]):
+        least_widths = [*map(min, longest_words, widths)]
+        least_widths[index] = longest_words[index]
         if _excess_width(least_widths, available_width) <= 0:
             lines = _number_of_lines(rows, widths) if not max_lines else 0
             max_lines = max_lines or lines + max(1, lines // _LINES_PER_ADDED_LINE)
-            wider = _share_widths(natural, least_widths, text_sizes, available_width)
+            wider = _share_widths(natural_widths, least_widths, text_sizes, available_width)
             widths = wider if _number_of_lines(rows, wider) <= max_lines else widths
     return widths
 

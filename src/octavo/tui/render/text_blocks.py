@@ -387,7 +387,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     if width >= MIN_AVERAGE_COLUMN_WIDTH * count + COLUMN_GAP * (count - 1):
         max_width = width
     free_width = max_width - COLUMN_GAP * (count - 1)
-    # Columns of a slice are stacked: side by side, one step would have to render all long columns.
+    # In a slice, columns are stacked. Side by side, one slice would have to render all long columns.
     if slice_bounds(block) is not None or count == 1 or free_width // count < MIN_AVERAGE_COLUMN_WIDTH - 2:
         stacked = [child for column in block.children for child in column.children]
         block_above = child_above(block.children[0]) or child_above(block)

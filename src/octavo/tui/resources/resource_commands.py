@@ -139,8 +139,8 @@ def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
         if len(items) == 1 or titles[0] in effect:
             sentences.append(effect)
         else:
-            is_for_all = len(titles) == len(items)
-            subject = f"For each {resource.singular}" if is_for_all else ", ".join(first_few(titles, 2))
+            affects_all_items = len(titles) == len(items)
+            subject = f"For each {resource.singular}" if affects_all_items else ", ".join(first_few(titles, 2))
             sentences.append(f"{subject}: {effect[:1].lower()}{effect[1:]}")
     return sentences
 

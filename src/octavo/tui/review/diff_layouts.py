@@ -328,7 +328,7 @@ class AllPagesLayout:
         return self._anchors.get(key) if self.documents(key) is not None else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if the page is shown without a diff, and no diff is loading."""
+        """Return True if the diff of a page is neither loaded nor loading, so that a sentence describes the page."""
         section = self._sections.get(key)
         return section is None or not (section.is_loaded or section.is_loading)
 

@@ -129,8 +129,8 @@ class WordChanges:
             title = self.moved_to(thread)
             sentence = f"Words moved to {title}" if title else WORD_CHANGES[change].capitalize()
             return f"{sentence}. They were:" if node.preview else f"{sentence}."
-        is_earlier = thread.target.revision not in (None, head)
-        return "Words have not changed since this comment." if is_earlier else ""
+        is_on_earlier_revision = thread.target.revision not in (None, head)
+        return "Words have not changed since this comment." if is_on_earlier_revision else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
         """Return how a pending comment’s quote changed, such as `words are gone`. Empty if unchanged or unknown."""

@@ -351,7 +351,7 @@ class Comparison:
             self._find_changes()
             return
         if not has_document_ids(new_revision) and self._listed_changes is not None:
-            # Without document IDs, only the list of the server has the edited texts.
+            # Without document IDs, only the server's list of changes names the pages with edited texts.
             keys = {each.key for each in pages}
             pages += tuple(each for each in changed_pages(self._listed_changes.changes) if each.key not in keys)
         self._set_revisions(revisions)

@@ -104,11 +104,13 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
     failures: list[str] = []
     for each in requests:
         assert each.space_ref is not None, "`why_not_toggle_drafts` checks that the space is known"
-        sent = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
-        if sent.kind == "done" and sent.result is not None:
-            toggled_requests.append(sent.result.model_copy(update={"space": each.space}))
+        outcome = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
+        if outcome.kind == "done" and outcome.result is not None:
+            toggled_requests.append(outcome.result.model_copy(update={"space": each.space}))
         else:
-            failures.append(sent.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {sent.message}")
+            failures.append(
+                outcome.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {outcome.message}"
+            )
     if not toggled_requests:
         return SendResult("refused", failures[0])
     if not failures:

@@ -62,7 +62,7 @@ class TreeConflict:
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, chosen_names: Collection[str]) -> list[str]:
-        """Return a list with the name of this conflict. Empty if you chose a version, or if it cannot be resolved."""
+        """Return a list with the name of this conflict. Empty if you chose a version, or if you cannot choose one."""
         return [self.name] if self.can_choose and self.name not in chosen_names else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:

@@ -285,7 +285,7 @@ MAX_LINTERS = 2
 
 @dataclass(frozen=True)
 class LinterOutput:
-    """Output of a linter: what it printed, or what it wrote to the file in place of the argument `{output}`."""
+    """Output of a linter: what it printed, or if its command has `{output}`, what it wrote to the file at that path."""
 
     output: bytes
     errors: str
