@@ -119,6 +119,8 @@ from tests.documents.outline import inline
         ("<u>**a**</u>** **<u>****</u> b **c**", "<bold+underline|a> <bold| >  b  <bold|c>"),
         ("card **** **** 4242 and 12****", "card **** **** 4242 and 12****"),
         ("a ****`c` <mark>b</mark>", "a  <code;code|c>   <mark|b>"),
+        ("**A (****b****)** c, **d:****e** ****f**** g", "<bold|A (b)>  c,  <bold|d:e>   <bold|f>  g"),
+        ("see **\u200b a**\u200b b **\u200bc**", "see  <bold|\u200c a>  b  <bold|c>"),
         ("****d**** *****e and \\*\\*\\*\\*", "<bold|d>  *****e and ****"),
         ("x ![T&#xE5; *b* `c`](a.png)", "x  <image;src=a.png|Tå b c>"),
         ("x ![alt](a.png)", "x  <image;src=a.png|alt>"),

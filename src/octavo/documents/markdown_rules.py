@@ -727,13 +727,16 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     for run in runs if not pairs else ():
         if len(run) > _DOUBLE and not any(_texts_around(state, run)):
             continue  # Skip the marks of empty bold text, which `drop_empty_marks` removes.
-        if opener is not None:
-            if not _can_close_mark(state, run):
-                return
-            pairs.append((opener, run))
-            opener = None
-        elif _can_open_mark(state, run):
-            opener = run
+        # In `**a:****b**`, the second mark closes and opens.
+        is_double = opener is not None and len(run) == len(opener) + _DOUBLE == 2 * _DOUBLE
+        for mark in (run[:_DOUBLE], run[_DOUBLE:]) if is_double else (run,):
+            if opener is not None:
+                if not _can_close_mark(state, mark):
+                    return
+                pairs.append((opener, mark))
+                opener = None
+            elif _can_open_mark(state, mark):
+                opener = mark
     if all(first[0].open and last[0].close for first, last in pairs):
         return
     for pair in pairs:

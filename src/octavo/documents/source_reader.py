@@ -38,6 +38,8 @@ _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
 """Zero-width spaces that editors write before a fence inside code."""
+_BOLD_SPACE = re.compile(r"(?<!\S\*\*)(?<=\*\*)\u200b+(?=[ \t])")
+"""Zero-width spaces between `**` and a space, so that `**` can open bold text."""
 
 
 def parse(markdown: str) -> Document:
@@ -98,7 +100,9 @@ class IncrementalParse:
         from octavo.documents.tree_builder import Builder
 
         markdown = self._markdown
-        escaped = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
+        if "\u200b" in markdown:
+            markdown = _BOLD_SPACE.sub("\u200c", _FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown))
+        escaped = sanitize(markdown)
         self.source = source = escaped.replace(FENCE_ESCAPE, "")
         self._markdown = markdown = ""
         if len(source) > MAX_PAGE_LENGTH or source.count("\n") > MAX_PAGE_LINES:
