@@ -53,6 +53,7 @@ PIECES += [
         (r"\frac{a+b}{2}", [" a+b", "─────", "  2"]),
         (r"x = \frac{1}{n-1} y", ["      1", "x = ───── y", "     n-1"]),
         (r"\sum_{i=1}^n x_i", ["  n", "  ∑  xᵢ", "i = 1"]),
+        ("\\sum_{i=1}^n a \\\n b \\\t c", ["  n", "  ∑  a b c", "i = 1"]),
         (r"\sqrt{\frac{1}{2}}", [" ┌───", " │ 1", " │───", "√│ 2"]),
         (r"\left(\frac{1}{2}\right)", ["⎛ 1 ⎞", "⎜───⎟", "⎝ 2 ⎠"]),
         (r"A = \begin{pmatrix} a & b \\ c & d \end{pmatrix}", ["A = ⎛a  b⎞", "    ⎝c  d⎠"]),
@@ -87,6 +88,8 @@ def test_flat_or_wide_formula_is_not_drawn_in_rows(source: str) -> None:
 def test_text_in_a_formula_is_not_converted() -> None:
     assert format_inline(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
     assert format_inline(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
+    assert format_inline(r"\bold{k} + \frak{g}_\textnormal{is all} \Bbb{R}") == "k + g_(is all) ℝ"
+    assert format_inline(r"\sf a\space{\tt b}\space c") == "a b c"
     assert format_inline(r"\log_2 n") == "log₂ n"
     assert format_inline(r"a\sin x\log(n)") == "a sin x log(n)"
 

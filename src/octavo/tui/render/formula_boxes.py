@@ -225,8 +225,9 @@ def add_root(degree: str, inside: FormulaBox) -> FormulaBox:
 _ARGUMENTS = {
     "{{": "frac dfrac tfrac cfrac binom dbinom tbinom overset underset stackrel textcolor colorbox",
     "{": "text textrm textbf textit texttt textsf mbox mathrm mathbf mathit mathsf mathtt mathcal mathbb mathfrak mathscr "
-    "boldsymbol bm pmb operatorname mathop boxed fbox underline cancel substack underbrace overbrace tag pmod label "
-    "color mspace phantom not begin end hat widehat bar overline vec overrightarrow tilde widetilde dot ddot check breve",
+    "mathnormal boldsymbol bold bm pmb frak Bbb textnormal textup operatorname mathop boxed fbox underline cancel substack "
+    "underbrace overbrace tag pmod label color mspace phantom not begin end hat widehat bar overline vec overrightarrow "
+    "tilde widetilde dot ddot check breve",
     "*{": "operatorname hspace vspace",
     "[{": "sqrt xrightarrow xleftarrow",
     "*[": "\\",

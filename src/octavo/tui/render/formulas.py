@@ -30,18 +30,18 @@ _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})
 _FRACTION_SEPARATORS = frozenset({"over", "atop", "choose"})
 """Commands between a numerator and a denominator, as in `a \\over b`."""
-_COMMANDS_WITH_LIMITS, _IGNORED_COMMANDS = (
+_COMMANDS_WITH_LIMITS, _IGNORED_COMMANDS, _TEXT_COMMANDS = (
     frozenset(names.split())
     for names in (
         "sum prod coprod bigcup bigcap bigoplus bigotimes bigvee bigwedge bigsqcup lim max min sup inf argmax argmin limsup "
         "liminf operatorname* mathop underbrace overbrace",
         "big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm displaystyle textstyle scriptstyle limits "
-        "nolimits hline rm bf it cal nonumber notag begin end tiny scriptsize footnotesize small normalsize large Large LARGE "
-        "huge Huge",
+        "nolimits hline rm bf it sf tt cal nonumber notag begin end tiny scriptsize footnotesize small normalsize large Large "
+        "LARGE huge Huge",
+        "text textrm textbf textit texttt textsf textnormal textup mbox mathrm operatorname",
     )
 )
-_BLANK_COMMANDS = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
-_TEXT_COMMANDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
+_BLANK_COMMANDS = frozenset({"\n", "\t", "space", "label", "color", "hspace", "vspace", "mspace", "phantom"})
 _ACCENTS = {
     **dict.fromkeys(("hat", "widehat"), "\u0302"),
     **dict.fromkeys(("bar", "overline"), "\u0304"),
@@ -228,7 +228,7 @@ class _FormulaLayout:
                 if self._is_stacked and not is_short:
                     return formula_boxes.add_root(degree, inside)
                 return FormulaBox((f"{degree}√{_with_parentheses(inside.baseline_row)}",))
-            case "mathbb":
+            case "mathbb" | "Bbb":
                 return FormulaBox((fmt_math_text_style(inside.baseline_row, "doublestruck"),))
             case "tag" | "pmod":
                 return FormulaBox((f"  ({'mod ' if name == 'pmod' else ''}{inside.baseline_row})",))
