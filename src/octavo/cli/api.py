@@ -177,7 +177,8 @@ def _text_value(name: str, text: str, files: ArgumentFiles) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at `path`, such as `["body", "markdown"]`. If it has a value, it gets a list of both values."""
+    """Set the field at `path`, such as `["body", "markdown"]`. If it has a value, it gets a list of both values. Raises
+    Failure if an outer field has a value."""
     *outer_keys, last_key = path
     is_item = last_key == "" and bool(outer_keys)
     if is_item:
@@ -393,7 +394,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 
 
 async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, all_pages: bool) -> ApiError | None:
-    """Send the request and print its response, or all pages of the list if `all_pages`. Return the error, if any."""
+    """Send the request and print its response, or all pages of the list if `all_pages`. Return the ApiError, if any.
+    Raises Failure if the server must not get the API key."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

@@ -401,8 +401,7 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default. Leaves out `ignored`. Raises
-    Failure."""
+    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default, without `ignored`. Raises Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument as valid Unicode. The name of an existing file is unchanged, so that it can be opened."""
+    """Return an argument as valid Unicode, or unchanged if it names an existing file. Raises Failure if not UTF-8."""
     try:
         argument.encode()
     except UnicodeEncodeError:

@@ -205,7 +205,7 @@ def read_file(name: str) -> str:
 
 def read_text(options: argparse.Namespace, action: str) -> str:
     """Return the text of `-m` or `-F`, else what the user writes in an editor. The caller must call
-    `delete_editor_file` after it has stored the text. Raises Failure if there is no text."""
+    `delete_editor_file` after it has stored the text. Raises Failure (`Could not ACTION`) if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -262,7 +262,7 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
     """Call `add`, which adds writes to the outbox, and wait until all are confirmed. Return their outbox entries.
-    Raises Failure if a write is refused, or not confirmed within `--wait` seconds."""
+    Raises Failure, with `action`, if a write is refused, or not confirmed within `--wait` seconds."""
     done_entries: dict[str, OutboxEntry] = {}
     changed_event = asyncio.Event()
 

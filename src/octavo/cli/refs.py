@@ -273,7 +273,7 @@ class RefResolver:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> RefTarget:
-        """Return the target of a link to this server, without requesting the link."""
+        """Return the target of a link to this server, without requesting the link. Raises ApiError or Failure."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:

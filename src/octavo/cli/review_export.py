@@ -133,7 +133,8 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown does."""
+        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it.
+        Empty if the quote is too short."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_QUOTE_LENGTH:
             return []

@@ -195,7 +195,7 @@ def result_row(result: ImportResult) -> dict[str, Any]:
 
 
 def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
-    """Return a sentence such as `30 notes: 27 proposed, 1 already there, 2 not placed.`"""
+    """Return a sentence such as `30 notes: 27 proposed, 2 not placed.` With `is_dry`, `30 notes: 27 can be placed.`"""
     placed_count = len(result.placed) - len(result.not_placed)
     parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
     parts += [f"{result.duplicate_count} already there"] * bool(result.duplicate_count)
@@ -317,7 +317,7 @@ async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
     """Return notes for the findings on words that the change request added, and for findings in files that are no
-    pages. Raises ApiError or Failure."""
+    pages. `source` is the name of the tool that reported them. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[ReportedFinding]] = {}

@@ -50,7 +50,7 @@ class StorageNames:
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
-        """Return the storage name of a session's account."""
+        """Return the storage name of a session's account, or of its token until `record_user` was called."""
         if access.token is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, with which the next run computes the same digests

@@ -119,7 +119,7 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection to the database at `path`, also in a folder that is not writable."""
+    """Return a read-only connection to the database at `path`, even in a read-only folder. Raises OperationalError."""
     for options in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{options}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)

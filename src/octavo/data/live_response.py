@@ -23,8 +23,7 @@ class Snapshot(Generic[T]):
     """A response as screens show it. After a failed refresh, it has the old value and the error."""
 
     value: T | None = None
-    """The response, with the changes of the user's writes that it does not contain yet. None if no response is loaded.
-    """
+    """The response, with the changes of the user's writes that it does not contain yet. None if none is loaded."""
     error: ApiError | None = None
     is_loading: bool = False
     fetched_at: datetime | None = None

@@ -160,8 +160,7 @@ class StateDb:
             self.submit(lambda db: db.execute(statement, row))
 
     def change_value(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Change the value `name` in the background. `change` gets the value on disk, or None, and returns the new
-        value."""
+        """Change the value `name` in the background. `change` converts the value on disk, or None, to the new value."""
         self._values.pop(name, None)
         if self.read_only:
             return

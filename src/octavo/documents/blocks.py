@@ -304,8 +304,8 @@ class BlockTree:
         return draft
 
     def open(self, key: str, draft: DraftBlock) -> DraftBlock:
-        """Append a block that stays open: the following blocks become its children until it is closed. A container that
-        is nested too deeply is not opened, but reported."""
+        """Append a block that stays open: the following blocks become its children until `close` is called with `key`.
+        A container that is nested too deeply is not opened, but reported."""
         self.add(draft)
         if key.startswith("markdown:"):
             self._markdown.append(draft)

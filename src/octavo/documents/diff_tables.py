@@ -174,8 +174,7 @@ def _row_names(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return the rows whose text in a column is unique, by that text. Image files, and texts without letters, do not
-    count."""
+    """Return the rows whose text in a column is unique, by that text, without image files and texts without letters."""
     cells = [(plain_text(row.children[column].block.runs) if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -228,8 +227,8 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return for each column the text of the cell in the longer and in the shorter version of `row`. Both texts are
-    empty if any cell of the shorter version has the text of the longer version."""
+    """Return for each column the text of the cell in the longer and in the shorter version of `row`. With `is_join`,
+    the new version is the longer one. Both texts are empty if any cell of the shorter version has the longer's text."""
     shorter_row, longer_row = (row.old, row.new) if is_join else (row.new, row.old)
     assert shorter_row is not None
     assert longer_row is not None

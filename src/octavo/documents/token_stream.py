@@ -285,7 +285,8 @@ class TokenStream:
         self, start: int, end: int, first_line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
         """Return the complete blocks in a range of the source, as pairs of tokens and end position. Also return how
-        many characters and lines they have. `first_line` is the line of `start`."""
+        many characters and lines they have. `first_line` is the line of `start`. Raises BlockTooLarge for a first block
+        that is too large."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         formula_ends = self._formula_ends_in(start, end)

@@ -364,8 +364,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """If the proposed change request was merged, record its files as pulled, and return the IDs of its pages. Forget
-    the proposal if it was merged or archived. The caller must save the folder. Raises ApiError."""
+    """If the proposed change request was merged, record its files as pulled, and return the IDs of its pages. Else, the
+    result is empty. Forget a merged or archived proposal. The caller must save the folder. Raises ApiError."""
     change_request_id = folder.proposal.get("changeRequest")
     if not change_request_id:
         return frozenset()

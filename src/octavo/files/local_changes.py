@@ -321,7 +321,7 @@ class LocalFiles:
 
 
 def pulled_contents(folder: PulledFolder) -> TableOfContents:
-    """Return the table of contents of the last pull, with IDs. Raises NotPulled if it is damaged."""
+    """Return the table of contents of the last pull, with IDs. Empty if it had none. Raises NotPulled if damaged."""
     file = folder.files.get(SUMMARY)
     if file is None:
         return []

@@ -375,7 +375,7 @@ class _Sender:
             self._current_insertions.append(inserted)
 
     async def _flush(self) -> None:
-        """Send the collected changes as one edit, and find the IDs of the pages that it added."""
+        """Send the collected changes as one edit, and find the IDs of the added pages. Raises ProposalFailed."""
         if not self._changes:
             return
         page_ids_before = {page.id for page in self._head.walk()}

@@ -177,7 +177,8 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
-    """Import the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`."""
+    """Import the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`. Raises
+    FetchFailure, or ImportFailure if no page can be read."""
     started = time.monotonic()
     first_file = fetch(url)
     folder_url = urljoin(first_file.url, ".")

@@ -292,7 +292,8 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why the change request cannot be merged, without a full stop. Empty if it can."""
+    """Return why the change request `name` cannot be merged, without a full stop. Empty if only checks in `allowed`
+    fail."""
     if blocked_reason := _why_blocked(checks):
         return f"{blocked_reason[:1].lower()}{blocked_reason[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

@@ -217,7 +217,7 @@ def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str)
 
 
 def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Restore a file to `data`, its content at the last pull. If you changed the file, keep a copy."""
+    """Restore a file to `data`, its content at the last pull. If you changed the file, keep a copy. Raises Failure."""
     own_data = folder.data(file.path)
     if own_data is not None and file.has_content(own_data):
         write_out(f"{file.path} has no changes.\n")

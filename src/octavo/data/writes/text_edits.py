@@ -55,7 +55,7 @@ class SuggestedText:
 
     @property
     def old_page(self) -> tuple[str, str | None]:
-        """Page and revision for which the suggestion was made."""
+        """Page ID, and the revision for which the suggestion was made (None if unknown)."""
         return self.page_id, self.revision
 
 

@@ -461,7 +461,7 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
 
 
 def page_path(page: Page) -> str:
-    """Return the path for a page's file: that in Git, or such as `guide.md`, or `guide/README.md` with subpages."""
+    """Return the path for a page's file: its path in Git, else `guide.md`, or `guide/README.md` with subpages."""
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")

@@ -1,6 +1,4 @@
-"""Lists the screens and widgets that have commands. Used to check the keys in the settings, and for the help topic
-“keys”.
-"""
+"""Lists the screens and widgets with commands, to check the keys in the settings, and for the help topic “keys”."""
 
 from __future__ import annotations
 

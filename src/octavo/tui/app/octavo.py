@@ -1,6 +1,4 @@
-"""The terminal app: its views, the commands that work in all views, and how a session starts and ends. Start at
-`Octavo`.
-"""
+"""The terminal app (`Octavo`): its views, the commands that work in all views, and how a session starts and ends."""
 
 from __future__ import annotations
 

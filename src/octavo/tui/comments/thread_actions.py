@@ -1,5 +1,4 @@
-"""Actions on threads: comment, reply, resolve, react, edit and delete. Also edits, removes and sends pending
-comments."""
+"""Actions on threads and pending comments, such as reply, resolve, react, edit and delete."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Builds the rows of the search dialog. They come from responses of the server and from the search index on this
-computer."""
+"""Builds the rows of the search dialog from responses of the server and from the search index on this computer."""
 
 from __future__ import annotations
 

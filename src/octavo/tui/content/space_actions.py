@@ -1,5 +1,4 @@
-"""Commands on spaces and collections: create, edit settings, duplicate, import pages, move to another organization,
-show Git Sync."""
+"""Commands on spaces and collections, such as create, edit settings, duplicate, import pages and show Git Sync."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Base class of all views, and the bars around each: the top bar, the next step of the tour, and the status bar. Start
-at `View`.
-"""
+"""Base class of all views (`View`), and the bars around each: the top bar, the next step of the tour, the status bar."""
 
 from __future__ import annotations
 

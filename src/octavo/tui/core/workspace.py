@@ -1,6 +1,4 @@
-"""State that all views share: the user, the organization, its spaces, the connection and the tour of the demo. Start at
-`Workspace`.
-"""
+"""`Workspace`: the state that all views share, such as the user, the organization, its spaces and the connection."""
 
 from __future__ import annotations
 

@@ -275,8 +275,8 @@ def _space_ref(open_page: OpenPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open what a link points to, or tell the user why Octavo cannot open it. `href` is the URL in the page. `at` is
-    the space or change request whose files are linked."""
+    """Open what a link points to, or tell the user why Octavo cannot open it. `href` is the URL in the page, and `text`
+    the text of the link. `at` is the space or change request whose files are linked."""
     if isinstance(target, links.BrokenLink) and target.path and at is not None:
         app.background(_open_path(app, target, href, text, at))
         return

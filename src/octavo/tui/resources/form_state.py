@@ -1,6 +1,4 @@
-"""Everything about an open form that does not depend on widgets: texts, draft, uploads, and sending. Start at
-`FormState`.
-"""
+"""An open form without its widgets (`FormState`): texts, draft, uploads, and sending."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The tables of the view Admin, such as members, teams, collections, OpenAPI specifications and translations. `TABLES`
-lists them.
-"""
+"""The tables of the view Admin (`TABLES`), such as members, teams, collections and OpenAPI specifications."""
 
 from __future__ import annotations
 

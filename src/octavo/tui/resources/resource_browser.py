@@ -1,6 +1,4 @@
-"""The views Sites and Admin: a list of tables, the rows of one table, and the details of the selected row. Start at
-`BrowserScreen`.
-"""
+"""The views Sites and Admin (`BrowserScreen`): tables, the rows of one table, and the details of the selected row."""
 
 from __future__ import annotations
 

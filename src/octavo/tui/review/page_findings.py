@@ -1,5 +1,4 @@
-"""Commands for the findings on the current page of a change request. Also the command that reverts a page or a
-block."""
+"""Commands for findings on the current page of a change request, and the command that reverts a page or block."""
 
 from __future__ import annotations
 

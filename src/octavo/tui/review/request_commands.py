@@ -1,5 +1,4 @@
-"""The commands on a change request: merge, review, update, edit, archive, comment, create another, and request
-reviews."""
+"""The commands on a change request, such as merge, review, update, edit, archive, comment and request reviews."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Conflicts outside page texts. Examples are two titles or positions of a page, and changes to files, variables or
-reusable content."""
+"""Conflicts outside page texts, such as two titles or positions of a page, or changes to a file or variable."""
 
 from __future__ import annotations
 

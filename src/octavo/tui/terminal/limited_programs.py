@@ -111,9 +111,8 @@ def run_on_item(
     seconds: float,
     cancelled: Event,
 ) -> ProgramOutput:
-    """Run a program of the user for an item, such as a change request. The program gets `facts` as JSON on standard
-    input, `values` in place of arguments such as `{ref}`, and the environment `variables`. Raises ProgramFailed or
-    OSError."""
+    """Run a program of the user for an item, such as a change request. It gets `facts` as JSON on standard input,
+    `values` in place of arguments such as `{ref}`, and the environment `variables`. Raises ProgramFailed or OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -152,8 +151,8 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, next_step: str) -> ProgramFailed:
-    """Return the error for a program that could not be started. If the program was not found, the message also has
-    `next_step`, such as `Set linter.command`."""
+    """Return the error for a program that could not be started: `Could not run NAME`. If the program was not found, the
+    message also has `next_step`, such as `Set linter.command`."""
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {next_step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")

@@ -341,8 +341,7 @@ class Picker(Chooser[T | None, T]):
         is_loading: bool = False,
     ) -> None:
         """The choice with the value `initial` is selected first. `on_preview` is called with the value under the
-        cursor. `find_more` returns further choices for a query. If `is_loading`, `show_loaded` gets the choices
-        later."""
+        cursor. `find_more` returns more choices for a query. If `is_loading`, `show_loaded` gets the choices later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_delay = Delay(self)

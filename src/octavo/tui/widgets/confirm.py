@@ -1,6 +1,4 @@
-"""The confirmation dialog, which shows what an action will change before the user confirms the action. Start at
-`ConfirmDialog`.
-"""
+"""The dialog that shows what an action will change before the user confirms the action (`ConfirmDialog`)."""
 
 from __future__ import annotations
 

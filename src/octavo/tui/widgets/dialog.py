@@ -1,6 +1,4 @@
-"""The base class of all dialogs, `Dialog`, and buttons of one line. A dialog is a box with round corners over the
-darkened screen.
-"""
+"""The base class of all dialogs, `Dialog`, and buttons of one line. A dialog is a box over the darkened screen."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The base class of all lists and trees, `LineList`. It paints lines, and keeps the cursor on the same item when the
-list changes.
-"""
+"""The base class of all lists and trees, `LineList`. When its items change, the cursor stays on the same item."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A tree that stays fast with many thousands of nodes. Nodes can be collapsed. The filter also shows the ancestors of
-matching nodes.
-"""
+"""A tree for many thousands of nodes, which can be collapsed. The filter also shows the ancestors of matching nodes."""
 
 from __future__ import annotations
 
