@@ -17,7 +17,7 @@ UNSIGNED_CLAIM = "unsigned"
 
 
 class Claim(Tagged):
-    """A claim about a visitor. Only the items of a list can lack a description."""
+    """A claim about a visitor. Every claim needs a description, except the items of a list claim."""
 
     model_config = ConfigDict(extra="forbid")
     description: str = ""

@@ -123,7 +123,7 @@ PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae"
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` in folded form, with the letters that users type: `Łódź` gives `lódź`."""
+    """Return `text` in folded form, with `l` for `ł` and the like, but with its accents: `Łódź` gives `lódź`."""
     return fold(text).translate(PLAIN_LETTERS)
 
 

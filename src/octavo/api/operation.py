@@ -447,8 +447,8 @@ async def walk_pages(
     """Fetch page after page, and yield the new items of each. `fetch` gets the cursor of a page. It returns the items,
     and the cursor of the next page or None at the end of the list.
 
-    An item is new if no earlier item has the same `identity`, or if its identity is None. Raises PaginationError if the
-    list does not end.
+    An item is new if no earlier item has the same `identity`, or if its identity is None. Raises PaginationError for an
+    invalid cursor, for an endless list, and beyond `max_pages` or `max_items`.
     """
     cursors: set[object] = set()
     seen_identities = {identity(item) for item in earlier_items}

@@ -1,4 +1,4 @@
-"""Checks the origins of servers, to which tokens belong, and finds environment variables that prevent connections."""
+"""Checks the origins of servers (a token belongs to one origin), and finds variables that prevent connections."""
 
 from __future__ import annotations
 

@@ -302,7 +302,8 @@ class OfflineSpaces:
             self._store(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Store the result of a download. Return False if Octavo must try again later."""
+        """Store the result of a download, and unpin responses in `pinned` that are not needed any more. Return False if
+        Octavo must try again later."""
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failure_by_url = {each.needed.url: each for each in syncer.failures(planner.owner)}
         failure = failure_by_url.get(planner.needed_space.url)

@@ -140,8 +140,8 @@ class StateDb:
         return self.wait_written_now(self.submit(function))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Block until the transaction of `submit` is on disk, and return its result. For signal handlers. Raises
-        NotSaved, also after a timeout of at most two seconds."""
+        """Block until a transaction is on disk, and return its result. `future` is the result of `submit`. For signal
+        handlers. Raises NotSaved, also after a timeout of at most two seconds."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # a TimeoutError is an OSError

@@ -289,7 +289,8 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, joined_cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index in `joined_cells` of the cell that contains `text`, perhaps edited. None if no cell does."""
+    """Return the index of the pair in `joined_cells` whose first text contains `text` in addition to the second text,
+    perhaps edited. None if no pair does."""
     best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(joined_cells):
         if not cell:

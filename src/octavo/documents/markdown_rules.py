@@ -667,7 +667,8 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Pair `**` and `~~` in turn, if possible. Unlike in CommonMark, `option**.**` and `**Note: **` have bold text."""
+    """Let marks `**` open and close alternately, if possible, and `~~` too. Unlike in CommonMark, `option**.**` and
+    `**Note: **` have bold text."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]

@@ -232,7 +232,8 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, found by key or by the quoted text, or by "" without a block."""
+        """Return threads by the key of their block: the block that they are on, or else one with exactly the text that
+        they quote. The key is "" for threads without a block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:

@@ -381,7 +381,7 @@ def _blank_comments(text: str) -> str:
 
 
 def url_ranges(source: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of URLs in Markdown, including those to which links lead."""
+    """Yield the ranges of URLs, e-mail addresses, link targets and definitions in Markdown."""
     for token_match in _TOKEN.finditer(source):
         if token_match.lastgroup in ("autolink", "target", "definition", "url", "mail"):
             yield token_match.span()

@@ -292,7 +292,7 @@ def finish_reindexing(context: RequestContext, space_id: str, on_progress: Calla
 
 
 def _index_changed_pages(context: RequestContext, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Update the search index page by page. Yield the ID of each page that was indexed."""
+    """Update the search index from the revision `old` (None for none) to `new`. Yield the ID of each indexed page."""
     old_fields, new_fields = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}

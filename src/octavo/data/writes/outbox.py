@@ -278,14 +278,14 @@ class Outbox:
         entries.reload_if_changed()
         if any(entry.id in group.entry_ids for entry in self.entries_of_other_accounts):
             return None
-        newest_first = [entry_id for entry_id in reversed(group.entry_ids) if _is_in(group, entries.find(entry_id))]
+        newest_first = [each for each in reversed(group.entry_ids) if _is_still_in_review(group, entries.find(each))]
         by_id = await self._cancel([entry for each in newest_first if (entry := entries.find(each)) is not None])
         opposites: list[NewWrite] = []
         for entry_id in newest_first:
             if entry_id in by_id:
                 continue
             entry = entries.find(entry_id) or find_done_entry(entries.state, entry_id)
-            if entry is not None and _is_in(group, entry):
+            if entry is not None and _is_still_in_review(group, entry):
                 by_id[entry_id], writes = _opposite(entry)
                 opposites += writes
         if opposites:
@@ -507,7 +507,7 @@ class _UsedDrafts:
         }
 
     def delete(self, namespace: str, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Delete the drafts of a new entry on disk, and a failed entry with the same draft. Call this in the
+        """Delete from disk the drafts of a new entry, and the failed entry that it replaces. Call this in the
         transaction that stores the entry."""
         for removal in self._removals[entry.id]:
             removal.delete(db)
@@ -532,8 +532,8 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
     return [WriteGroup(tuple(ids), review) for (_, review), ids in groups.items()]
 
 
-def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether an entry belongs to a group. True if `entry` is None, which stands for an entry that is done."""
+def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
+    """Return whether an entry of a group is still in its review. Also True without a review, or if None (done)."""
     return entry is None or group.review_id in ("", entry.review)
 
 

@@ -143,7 +143,8 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries of an earlier process. Return False if another process has the lock."""
+        """Get the lock, or return False if another process has it. With the lock, treat the requests of an earlier
+        process as lost, and start its undo delays again if they have ended."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:

@@ -530,7 +530,7 @@ def _equal_additions(
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
-    """Return whether blocks were added between two moved blocks, or to a section whose heading was moved."""
+    """Return whether blocks added after a moved block are before a moved block, or in a section whose heading moved."""
     siblings, index, blocks = addition
     heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:

@@ -33,7 +33,7 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 
 @dataclass(frozen=True)
 class CommentPresenter:
-    """Converts the comments on a space or change request to API resources, for the caller."""
+    """Converts the comments on a space or change request to API resources, as the user of the request may see them."""
 
     context: RequestContext
     at: Discussion

@@ -319,7 +319,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields. A title that is also the first heading changes together with this heading."""
+        """Return `page` with new `fields`, and with the new text `markdown` unless it is None. A title that is also the
+        first heading changes together with this heading."""
         old_title = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

@@ -167,7 +167,7 @@ def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
 
 
 def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | None) -> bool:
-    """Return whether a site is published, and the caller is in its audience."""
+    """Return whether a site is published, and the caller is in its audience. A site with share links needs a key."""
     site = tree.site
     if not site["published"]:
         return False

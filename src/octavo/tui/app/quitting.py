@@ -220,7 +220,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open a draft in the user's editor, and save the text as a draft. Copy the text if the file names no draft."""
+    """Open a draft in the user's editor, and save the text as a draft, or copy the text if the file names no draft."""
     draft_key = file.note.draft_key
 
     def save_text(text: str) -> str:

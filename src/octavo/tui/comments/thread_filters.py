@@ -27,7 +27,7 @@ _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 @dataclass(frozen=True)
 class Thread:
-    """Comment thread in the space or change request `at`, which has the label `location`."""
+    """Comment thread. `at` is its space or change request, and `location` is the label of `at`."""
 
     comment: Comment
     at: Discussion

@@ -61,8 +61,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return why the user cannot act on a change request. None if nothing prevents the action. The user needs
-    `permission`. If `statuses` are given, the change request must have one of them."""
+    """Return why the user cannot act on a change request: its space is unknown (None), its status is not one of the
+    given `statuses`, or the user lacks `permission`. None if nothing prevents the action."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:

@@ -1,4 +1,4 @@
-"""Base class of all views (`View`), and the bars around each: the top bar, the next step of the tour, the status bar."""
+"""Base class of all views (`View`) and the bars around each: the top bar, the next step of the tour, the status bar."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class LoadedTree:
 
 @dataclass(frozen=True)
 class TreeEdit:
-    """An edit of the table of contents, for which a page may be selected."""
+    """Edits the table of contents of a space, at the selected page if there is one."""
 
     app: Shell
     space: SpaceRef

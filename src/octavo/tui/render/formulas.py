@@ -157,8 +157,8 @@ class _FormulaLayout:
         )
 
     def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
-        r"""Return the box of all parts up to the command `until_command`, next to each other. If it is empty, read all
-        parts. `is_lower_half` is True for the parts after a command such as `\over`."""
+        r"""Return the box of all parts up to the command `until_command`, or of all parts if `until_command` is empty,
+        next to each other. `is_lower_half` is True for the parts after a command such as `\over`."""
         boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming

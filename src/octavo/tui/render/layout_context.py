@@ -67,7 +67,7 @@ def file_name(address: str) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[StyledText]:
-    """Return inline text as styled text. `base` is the style below it. `targets` knows link titles and broken links."""
+    """Return inline text as styled text. `base` is the style of text without marks. `targets` has titles of links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
@@ -342,7 +342,7 @@ class ViewState:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all text is visible, so collapse it."""
+        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all text is shown, so collapse it."""
         self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:

@@ -69,7 +69,7 @@ class ThreadSummary:
 
     @property
     def state(self) -> str:
-        """State of the thread for the user: `open`, `resolved`, `review` or `not sent yet`."""
+        """State of the thread: `open`, `resolved`, `review` (the open comment of a review) or `not sent yet`."""
         if self.is_pending or self.is_draft:
             return "not sent yet"
         return "review" if self.is_review else "open" if self.is_open else "resolved"

@@ -48,7 +48,7 @@ class Choices:
         self._read()
 
     def _read(self) -> None:
-        """Read the stored choices again, because another view may have changed them."""
+        """Read the stored choices. Called again before each use, because another view may have changed them."""
         stored = self._app.session.state.get_value(self._state_key)
         stored = stored if isinstance(stored, dict) else {}
         kinds, saved_names = stored.get("choices"), stored.get("done")

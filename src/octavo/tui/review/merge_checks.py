@@ -99,7 +99,7 @@ class Checks:
 
 
 def why_blocked(checks: Checks) -> str:
-    """Return a sentence that says why the change request cannot be merged. Empty if it can be merged."""
+    """Return why the change request cannot be merged, or why a merge would have no effect. Otherwise empty."""
     if not checks.can_merge:
         reasons = (
             info_row.text

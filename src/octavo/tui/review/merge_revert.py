@@ -462,8 +462,8 @@ async def revert_edits(
 async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page_id: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Merge the later edits of a page with its text before the merge. Return the new text, and True if there are
-    conflicts, which are marked with `label`. The text is None if unchanged or if a version is missing."""
+    """Return the current text of a page without the reverted merge, and True if later edits conflict with the revert.
+    `label` marks the conflicts. The text is None if unchanged or if a version is missing."""
     merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page_id) for each in merge_order)

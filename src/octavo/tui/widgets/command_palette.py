@@ -60,7 +60,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. During a search, the row also names the other view in which the choice opens."""
+        """Return the row of a choice. During a search, it names the view of a choice that opens in another view."""
         row, view_name = super().draw(matched), matched.choice.view
         if matched.match is None or not view_name:
             return row
