@@ -19,9 +19,9 @@ from octavo.documents.linters.placement import (
     to_page_findings,
 )
 from octavo.documents.linters.readers import (
-    DEFAULT_COLUMNS,
+    DEFAULT_COLUMN_UNITS,
     MAX_FINDINGS,
-    Columns,
+    ColumnUnit,
     Format,
     ReportedFinding,
     UnreadableReport,
@@ -99,12 +99,14 @@ VALE = {
 
 
 def findings(
-    output: object, format_name: Format, *, columns: Columns | None = None, text: str = SAMPLE
+    output: object, format_name: Format, *, columns: ColumnUnit | None = None, text: str = SAMPLE
 ) -> list[Finding]:
     data = output if isinstance(output, str) else json.dumps(output)
     reports, _ = read_reports(data.encode(), format_name)
     page = LintedPage("sample", "sample.md", parse(text), text)
-    return list(to_page_findings(reports, page, text, tool="lint", columns=columns or DEFAULT_COLUMNS[format_name]))
+    return list(
+        to_page_findings(reports, page, text, tool="lint", columns=columns or DEFAULT_COLUMN_UNITS[format_name])
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def findings(
     ],
 )  # fmt: skip
 def test_recorded_output_is_placed_in_code_points(
-    output: object, format_name: Format, columns: Columns | None, expected: list[tuple[int, int, str, str, str]]
+    output: object, format_name: Format, columns: ColumnUnit | None, expected: list[tuple[int, int, str, str, str]]
 ) -> None:
     found = findings(output, format_name, columns=columns)
     assert [

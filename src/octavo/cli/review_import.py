@@ -24,7 +24,7 @@ from octavo.documents.checks.findings import Finding
 from octavo.documents.folders.layout import page_path
 from octavo.documents.linters.placement import LintedPage, added_ranges, suggested_block, to_page_findings
 from octavo.documents.linters.readers import (
-    DEFAULT_COLUMNS,
+    DEFAULT_COLUMN_UNITS,
     MAX_FINDINGS,
     Format,
     ReportedFinding,
@@ -242,9 +242,9 @@ def read_notes(content: bytes, name: str) -> list[Note]:
     return notes
 
 
-def _parse_object(row: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
-        value = parse_strict_json(row)
+        value = parse_strict_json(line)
     except (DuplicateKeyError, LimitExceededError) as error:
         raise ValueError(f"{error}.") from None
     except ValueError:
@@ -330,7 +330,7 @@ async def notes_of_reports(
             notes += [Note(0, path, source, text=each.message, where=_location_label(each)) for each in group]
             continue
         linted = await importing.linted_page(page)
-        columns = DEFAULT_COLUMNS[format_name]
+        columns = DEFAULT_COLUMN_UNITS[format_name]
         for report in group:
             # The path in the report may differ from the path of the page, as in `build/docs/guide.md`.
             without_path = replace(report, path="")

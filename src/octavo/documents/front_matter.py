@@ -11,7 +11,7 @@ _CLOSING_LINE = re.compile(r"^(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.MULTILINE)
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _ITEM_OR_PLAIN_KEY = re.compile(r"\s*(?:- |[^\s'\"#].*?:(?:\s|$))")
 _COMMENT = re.compile(r"(?<!\S)#.*")
-_ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
+_QUOTED_OR_LIST = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
 """A quoted text or a list, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
@@ -145,7 +145,7 @@ def _fold(lines: list[str]) -> str:
 
 
 def _without_comment(value: str) -> str:
-    enclosed_match = _ENCLOSED.fullmatch(value)
+    enclosed_match = _QUOTED_OR_LIST.fullmatch(value)
     return enclosed_match[1] if enclosed_match else _COMMENT.sub("", value).rstrip()
 
 

@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
                     output.add(_row(each, set_values.get(each.name)))
         case "get":
             tell(*settings.problems)
-            _get(_setting(options.name), set_values)
+            _print_value(_setting(options.name), set_values)
         case "set":
             _set(_setting(options.name), path, options.values)
         case "unset":
@@ -109,7 +109,7 @@ def _row(setting: Setting[Any], set_value: SetValue | None) -> dict[str, Any]:
     }
 
 
-def _get(setting: Setting[Any], set_values: Mapping[str, SetValue]) -> None:
+def _print_value(setting: Setting[Any], set_values: Mapping[str, SetValue]) -> None:
     if setting.name not in set_values:
         raise Failure(f"{setting.name} is not set. The default is: {setting.default}")
     write_out(f"{_value_text(set_values[setting.name].value)}\n")

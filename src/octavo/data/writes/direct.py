@@ -108,12 +108,12 @@ async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]
     """Delete the lock, add `later_writes` to the outbox, and return the entry IDs. Empty if the lock was gone."""
     state, deletions = live.outbox.state, list[bool]()
 
-    def had_lock(db: sqlite3.Connection) -> bool:
+    def delete_lock_once(db: sqlite3.Connection) -> bool:
         if not deletions:
             deletions.append(_delete_lock(db, state, lock_name))
         return deletions[0]
 
-    entries = await live.outbox.add_all([replace(write, condition=had_lock) for write in later_writes])
+    entries = await live.outbox.add_all([replace(write, condition=delete_lock_once) for write in later_writes])
     return tuple(entry.id for entry in entries)
 
 

@@ -15,7 +15,7 @@ from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Document, line_starts
 from octavo.documents.checks.findings import FileRange, Finding, sorted_findings
 from octavo.documents.diff_text import diff_lines
-from octavo.documents.linters.readers import Columns, ReportedFinding
+from octavo.documents.linters.readers import ColumnUnit, ReportedFinding
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TagScanner
 
@@ -74,7 +74,7 @@ class LintedPage:
 
 
 def to_page_findings(
-    reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, columns: Columns
+    reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, columns: ColumnUnit
 ) -> Iterator[Finding]:
     """Yield findings on a page for the reports of the linter `tool`. `linted_text` is the text that the linter checked.
     `columns` is the unit of columns in reports that do not set one."""
@@ -134,7 +134,7 @@ def _is_about(path: str, file_path: str) -> bool:
 
 
 def _location(
-    report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns
+    report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: ColumnUnit
 ) -> FileRange:
     """Return the location on the page of a reported finding, in code points. `columns` is the unit in `report`."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
@@ -159,7 +159,7 @@ def _location(
     return FileRange(line, start + 1, end_line, end + 1)
 
 
-def _code_points(line: str, column: int, columns: Columns) -> int:
+def _code_points(line: str, column: int, columns: ColumnUnit) -> int:
     """Return the index in a line for a column that a linter counted in the unit `columns`."""
     if columns == "code-points":
         return min(max(column - 1, 0), len(line))

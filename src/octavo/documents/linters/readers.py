@@ -14,7 +14,7 @@ from octavo.api.safety import safe_line, safe_text
 from octavo.documents.checks.findings import Severity
 from octavo.untrusted_input import parse_json
 
-Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
+ColumnUnit = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
 """The unit in which a linter counts columns. `utf-16-0` counts from 0, the other units count from 1."""
 MAX_FINDINGS = 500
 """Maximum number of findings that are read from the output of a linter."""
@@ -50,7 +50,7 @@ class ReportedFinding:
     """The text that the finding is about. Empty if the linter does not report it."""
     replacement: str | None = None
     """The text that the linter suggests instead. None if it suggests none."""
-    columns: Columns | None = None
+    columns: ColumnUnit | None = None
     """The unit of the columns. None if the format does not define a unit."""
 
 
@@ -109,7 +109,7 @@ def read_sarif(text: str) -> Iterator[ReportedFinding]:
     if "runs" not in log:
         raise UnreadableReport("it has no runs")
     for run in map(_object, _list(log["runs"])):
-        columns: Columns | None = {"utf16CodeUnits": "utf-16", "unicodeCodePoints": "code-points"}.get(  # type: ignore[assignment]  # a table of texts
+        columns: ColumnUnit | None = {"utf16CodeUnits": "utf-16", "unicodeCodePoints": "code-points"}.get(  # type: ignore[assignment]  # a table of texts
             str(run.get("columnKind"))
         )
         driver = _object(_object(run.get("tool") or {}).get("driver") or {})
@@ -120,7 +120,7 @@ def read_sarif(text: str) -> Iterator[ReportedFinding]:
 
 
 def _sarif_report(
-    result: Mapping[str, Any], rules: list[Mapping[str, Any]], columns: Columns | None
+    result: Mapping[str, Any], rules: list[Mapping[str, Any]], columns: ColumnUnit | None
 ) -> ReportedFinding:
     index = result.get("ruleIndex")
     rule = rules[index] if isinstance(index, int) and 0 <= index < len(rules) else {}
@@ -347,7 +347,7 @@ _READERS: dict[Format, Callable[[str], Iterator[ReportedFinding]]] = {
     "checkstyle": _read_checkstyle,
     "lines": _read_lines,
 }
-DEFAULT_COLUMNS: dict[Format, Columns] = {
+DEFAULT_COLUMN_UNITS: dict[Format, ColumnUnit] = {
     "vale": "code-points",
     "lines": "code-points",
     "sarif": "code-points",

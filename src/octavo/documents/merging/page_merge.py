@@ -528,7 +528,7 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
     """Mark a block as moved if the sides have it in different conflicts. Else, two choices could repeat or lose it."""
-    # A conflict with a merge word by word may need no choice, so it must not decide about another conflict.
+    # A conflict that is merged word by word may need no choice, so no choice of another conflict may depend on it.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
         return
@@ -556,7 +556,7 @@ def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[s
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     """Let one choice resolve all conflicts that are about the same moved text."""
-    # The conflicts and move ends in which each moved block is. Blocks that were moved together share one list.
+    # For each moved block, the conflicts and move ends that contain it. Blocks that moved together share one list.
     contents_by_block: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
     for content in _conflicts_and_move_ends(root.children):
         blocks = _moved_blocks(content)

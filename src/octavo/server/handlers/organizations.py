@@ -93,7 +93,7 @@ def team_path(team: Json) -> str:
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
-def shareable_paths(context: RequestContext, organization_id: str) -> list[str]:
+def space_and_collection_paths(context: RequestContext, organization_id: str) -> list[str]:
     """Return the paths in the store of all spaces and collections of an organization."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in context.store.all(kind))
@@ -166,7 +166,7 @@ def _delete_member(op: organizations.DeleteMember, context: RequestContext) -> N
     _refuse_last_administrator(context, op)
     for _, team in teams_of(context, organization_id, op.user_id):
         context.store.delete(f"{team_path(team)}/members/{op.user_id}")
-    for path in shareable_paths(context, organization_id):
+    for path in space_and_collection_paths(context, organization_id):
         context.store.delete(f"{path}/permissions/users/{op.user_id}")
         for change_request in context.store.all(f"{path}/change-requests"):
             context.store.delete(f"{path}/change-requests/{change_request['id']}/requested-reviewers/{op.user_id}")
@@ -281,7 +281,7 @@ def _has_title(team: Json, words: str | None) -> bool:
 @handle.register
 def _delete_team(op: teams.Delete, context: RequestContext) -> None:
     _require_team_manager(op, context)
-    for path in shareable_paths(context, op.at.organization_id):
+    for path in space_and_collection_paths(context, op.at.organization_id):
         context.store.delete(f"{path}/permissions/teams/{op.team_id}")
     context.store.delete(path_of(op))
 

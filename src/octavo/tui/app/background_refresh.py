@@ -47,18 +47,18 @@ _GREETED_KEY = "greeted"
 
 async def notify_on_start(app: Shell, session: Session) -> None:
     """Show the notifications of a new session, such as unsent pages, each as soon as its data is loaded."""
-    notification_tasks = [report_unsent_pages(app, session)]
+    notifications = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
-        notification_tasks.append(_report_unfinished_writes(app, session))
+        notifications.append(_report_unfinished_writes(app, session))
     if any(editor_folder(app).glob("*")):
-        notification_tasks.append(_recover_drafts(app))
+        notifications.append(_recover_drafts(app))
     if not session.state.get_value(_GREETED_KEY):
         session.state.set_value(_GREETED_KEY, True)
         app.say(GREETING, seconds=GREETING_SECONDS)
     if session.folder_warnings is not None:
         problems = asyncio.ensure_future(session.folder_warnings())
-        notification_tasks += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
-    await asyncio.gather(*notification_tasks)
+        notifications += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
+    await asyncio.gather(*notifications)
 
 
 async def _show_progress(app: Shell, progress: Callable[[], str], warnings: asyncio.Future[Sequence[str]]) -> None:

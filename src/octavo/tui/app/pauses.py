@@ -70,7 +70,7 @@ class Garbage:
 
     def start(self) -> None:
         """Begin to collect garbage in pauses. Objects that exist now, such as modules, are frozen and so ignored."""
-        keep_large_blocks_apart()
+        return_large_allocations()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
         self._blocks_after_full_collection = sys.getallocatedblocks()
@@ -215,7 +215,7 @@ def use_one_arena() -> None:
     _call("mallopt", _M_ARENA_MAX, 1)
 
 
-def keep_large_blocks_apart() -> None:
+def return_large_allocations() -> None:
     """Let malloc give large blocks of memory back to the system as soon as they are freed."""
     _call("mallopt", _M_MMAP_THRESHOLD, _MIN_LARGE_ALLOCATION)
 

@@ -168,7 +168,7 @@ def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
         shell.background(load_and_go())
         return
     shell.history.record()
-    # Not awaited: the next key must reach the new screen.
+    # Do not wait for the screens to change, because the next key must reach the new screen.
     with shell.history.paused():
         shell.switch_mode("changes")
         while len(shell.screen_stack) > 1:

@@ -301,13 +301,13 @@ class SearchScreen(Dialog[None]):
         has_no_organization = self._organization is None and not organizations.is_loading
         if has_no_organization:
             server_error = server_error or organizations.error
-        loading = self._is_loading
+        is_loading = self._is_loading
         has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
         scope_note = " in the content loaded so far. The server has more content" if has_more else ""
         scope_note = " on this computer" if server_error is not None or has_no_organization else scope_note
-        self._show_empty_state(scope_note, is_searching=loading or self._is_searching)
+        self._show_empty_state(scope_note, is_searching=is_loading or self._is_searching)
         self.rows.show(results)
-        if not loading:
+        if not is_loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._has_moved_cursor:
             self.rows.go_to_first()
@@ -315,9 +315,9 @@ class SearchScreen(Dialog[None]):
             self._first_result = results[0]
         if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
-        self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
-        self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
-        if self._opens_first_result and not loading and not self._is_searching and self.is_current:
+        self._show_note(self._offline_note(server_error) if server_error is not None and not is_loading else "")
+        self._show_scope(f"{plural(len(results), 'result')}{' so far' if is_loading else ''}" if results else "")
+        if self._opens_first_result and not is_loading and not self._is_searching and self.is_current:
             self.open()
 
     def _find_results(self) -> list[SearchResult]:
@@ -352,7 +352,7 @@ class SearchScreen(Dialog[None]):
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
         results: list[SearchResult] = []
         if self._requested_text != self.search_text and not self._is_searching:
-            return results  # The found pages match an older text, and would vanish when the server is asked.
+            return results  # The found pages match an older text. The search for the new text would remove them.
         for hit in self._found_pages.value.items if self._found_pages.value else ():
             if isinstance(hit, search.SpaceHit):
                 for page in hit.pages:

@@ -163,8 +163,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
     return FormulaBox((top, *rows, bottom), inside.baseline)
 
 
-def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equations: bool = False) -> FormulaBox:
-    """Return a table of boxes as one box, with aligned columns. If there are several columns, `is_equations` aligns
+def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, has_equations: bool = False) -> FormulaBox:
+    """Return a table of boxes as one box, with aligned columns. If there are several columns, `has_equations` aligns
     every other column at the right, so that equals signs are below each other."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
@@ -175,7 +175,7 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equ
                 for index, box in enumerate(row)
                 for part in (
                     (FormulaBox((gap if index else "",))),
-                    box.pad(widths[index], right=is_equations and column_count > 1 and index % 2 == 0),
+                    box.pad(widths[index], right=has_equations and column_count > 1 and index % 2 == 0),
                 )
             ],
             fixes_spaces=False,

@@ -153,7 +153,7 @@ class _FormulaLayout:
             text = "; ".join((" " if is_apart else "").join(box.baseline_row for box in row).strip() for row in cells)
             return FormulaBox((f"{left}{text}{right}",))
         return formula_boxes.add_brackets(
-            left, formula_boxes.align_columns(cells, "  " if is_apart else "", is_equations=not is_apart), right
+            left, formula_boxes.align_columns(cells, "  " if is_apart else "", has_equations=not is_apart), right
         )
 
     def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:

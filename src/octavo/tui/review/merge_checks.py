@@ -280,7 +280,7 @@ class ConflictPrediction:
     """False if a required revision could not be read. Nothing is predicted then."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that would have the same name as a sibling."""
-    suggestions: tuple[PredictedConflict, ...] = ()
+    word_merges: tuple[PredictedConflict, ...] = ()
     """Paragraphs that both main and the change request changed, and that the merge would combine word by word."""
     is_on_main: bool = False
     """True if main already has all changes."""
@@ -434,12 +434,12 @@ def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
     """Return rows that quote the paragraphs that the merge would combine word by word."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
-        for each in prediction.suggestions[:3]
+        for each in prediction.word_merges[:3]
     ]
     info_rows = [
         InfoRow("care", MERGED_TEXT_LABEL, f"{quote} Check whether the merged text makes sense.") for quote in quotes
     ]
-    if (more := len(prediction.suggestions) - 3) > 0:
+    if (more := len(prediction.word_merges) - 3) > 0:
         info_rows.append(InfoRow("care", MERGED_TEXT_LABEL, f"{short_texts.plural(more, 'more paragraph')} to check"))
     return info_rows
 

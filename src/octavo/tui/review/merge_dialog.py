@@ -248,7 +248,7 @@ async def _why_not_merge_after(live: Live, queued: QueuedMerge, checks: Checks, 
                 f"all changes in this change request are also in {other_merge.name}, which will be merged first "
                 f"(after {other_merge.name} is merged, press L to archive this change request)"
             )
-        if prediction.suggestions:
+        if prediction.word_merges:
             return (
                 f"this change request changes the same paragraph as {other_merge.name}, which will be merged first "
                 f"(after {other_merge.name} is merged, merge this change request by itself and check the text)"

@@ -41,9 +41,9 @@ from octavo.documents.linters.placement import (
     to_page_findings,
 )
 from octavo.documents.linters.readers import (
-    DEFAULT_COLUMNS,
+    DEFAULT_COLUMN_UNITS,
     MAX_FINDINGS,
-    Columns,
+    ColumnUnit,
     Format,
     UnreadableReport,
     read_reports,
@@ -330,7 +330,7 @@ def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> t
 
 def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[list[Finding], str]:
     format_name = cast(Format, linter.format)
-    columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
+    columns = cast(ColumnUnit, linter.columns) if linter.columns else DEFAULT_COLUMN_UNITS[format_name]
     reports, has_more = read_reports(output, format_name)
     findings = list(to_page_findings(reports, page, text, tool=linter.name, columns=columns))
     more_note = f"{linter.name} has more than {MAX_FINDINGS} findings on {page.path}. The others are not shown."

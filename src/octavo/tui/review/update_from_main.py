@@ -210,7 +210,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
             app.say(
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
             )
-    elif result and (count := len(preview.prediction.suggestions)):
+    elif result and (count := len(preview.prediction.word_merges)):
         paragraphs_text = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
         app.say(f"Updated {name}. {paragraphs_text} merged word by word. Press R to check the text.", tone="care")
     elif result and preview.prediction.is_on_main:

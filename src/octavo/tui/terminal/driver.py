@@ -70,8 +70,8 @@ class KeyReader:
         """Yield the messages for pasted text at the start of the input. Return the input after the paste."""
         pasted, paste_end, rest = text.partition(_PASTE_END)
         if not paste_end:
-            sizes = range(len(_PASTE_END) - 1, 0, -1)
-            kept_length = len(pasted) - next((size for size in sizes if pasted.endswith(_PASTE_END[:size])), 0)
+            prefix_lengths = range(len(_PASTE_END) - 1, 0, -1)
+            kept_length = len(pasted) - next((each for each in prefix_lengths if pasted.endswith(_PASTE_END[:each])), 0)
             pasted, self._incomplete = pasted[:kept_length], pasted[kept_length:]
         self._is_pasting = not paste_end
         if pasted or paste_end:
