@@ -120,7 +120,8 @@ def _selected_parsers(
 
 
 def _handle_api_help(options: argparse.Namespace, api_parser: argparse.ArgumentParser) -> None:
-    """With `--help`, select the help of operation NAME, or print that of `octavo api`. Otherwise, require NAME."""
+    """With `--help`, select the help of the operation NAME, or without NAME, print the help of `octavo api` and exit.
+    Without `--help`, require NAME."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

@@ -25,7 +25,7 @@ _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
 def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
-    """Return the table for `tokens`, its tokens from the Markdown parser."""
+    """Return the table that the Markdown parser read as `tokens`."""
     columns: list[TableColumn] = []
     table_draft = DraftBlock("table")
     for token in tokens:

@@ -289,8 +289,8 @@ class _ThreadLists:
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that reads the targets for a check. If many threads are to be resolved, it takes them
-        from a list of threads that is loaded once. Raises ApiError."""
+        """Return the function that reads the targets for a check. If many threads are to be resolved, the function
+        takes them from a list of threads that is loaded once. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()

@@ -104,7 +104,7 @@ async def apply_suggestions(
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if the outcome would
-    differ from `previewed`. The result is then `changed`, and also if another user edits a block at the same moment."""
+    differ from `previewed`. The result is `changed` in this case, and if another user edits a block meanwhile."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

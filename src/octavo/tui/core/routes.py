@@ -1,6 +1,4 @@
-"""Destinations of navigation, such as `ToPage`, and the history for going back and forward. `tui/app/routes.py` opens
-the destinations.
-"""
+"""Destinations of navigation, such as `ToPage`, which `tui/app/routes.py` opens, and the history of destinations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The session that the app shows, with its inbox and its unsent texts. Also the ways to sign in. The package `cli`
-creates sessions.
-"""
+"""The session that the app shows, with its inbox and unsent texts. Also the ways to sign in. `cli` creates sessions."""
 
 from __future__ import annotations
 

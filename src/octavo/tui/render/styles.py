@@ -434,8 +434,8 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for the icon `name`, else for the longest beginning of its parts that has a character, such
-    as `file` of `file-pdf`. A single letter becomes that letter. None if there is none."""
+    """Return the character for the icon `name`. Without one, parts at the end are left out, as for `file-pdf`, which
+    looks like `file`. A single letter becomes that letter. None if there is none."""
     if sign := _signs().get(name):
         return sign
     parts = _name_parts(name[:_MAX_NAME_LENGTH])

@@ -343,7 +343,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load names with `ops`, in subscriptions `SLOTS 0`, `SLOTS 1` and so on. Earlier ones with such names end."""
+        """Load names with `ops`, in subscriptions `SLOTS 0`, `SLOTS 1` and so on. End further ones with such names."""
         for index, op in enumerate(ops):
             self.follow(f"{slots} {index}", op, self.add_names)
         index = len(ops)

@@ -1,6 +1,4 @@
-"""Dialogs that test a site: where a link leads (`test_link`), what a search finds, and whether a condition is true for
-visitor claims.
-"""
+"""Dialogs that test a site: where a link leads (`test_link`), what a search finds, and whether a condition is true."""
 
 from __future__ import annotations
 

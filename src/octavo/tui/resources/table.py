@@ -1,6 +1,4 @@
-"""The columns and the sort order of a table (`TableState`), the export of its rows, and the details of the selected row
-(`Details`).
-"""
+"""Columns and sort order of a table (`TableState`), the export of its rows, and details of the selected row."""
 
 from __future__ import annotations
 

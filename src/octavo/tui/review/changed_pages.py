@@ -33,7 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the tree keys that an item of a conflict may have: a page, file, variable or reusable content."""
+    """Return the keys that the item of a conflict may have in the tree: as variables, page, file or content."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 

@@ -437,7 +437,7 @@ class MergeSeveralDialog(ConfirmDialog):
         return None
 
     def scroll_body(self, pages: int) -> None:
-        """Move the selection by `pages` rows. During and after the merge, scroll instead."""
+        """Move the selection by `pages` rows, not pages. During and after the merge, scroll by `pages` pages."""
         if self._is_merging or self._is_finished:
             super().scroll_body(pages)
             return
