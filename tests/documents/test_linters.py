@@ -99,18 +99,18 @@ VALE = {
 
 
 def findings(
-    output: object, format_name: Format, *, columns: ColumnUnit | None = None, text: str = SAMPLE
+    output: object, format_name: Format, *, column_unit: ColumnUnit | None = None, text: str = SAMPLE
 ) -> list[Finding]:
     data = output if isinstance(output, str) else json.dumps(output)
     reports, _ = read_reports(data.encode(), format_name)
     page = LintedPage("sample", "sample.md", parse(text), text)
     return list(
-        to_page_findings(reports, page, text, tool="lint", columns=columns or DEFAULT_COLUMN_UNITS[format_name])
+        to_page_findings(reports, page, text, tool="lint", column_unit=column_unit or DEFAULT_COLUMN_UNITS[format_name])
     )
 
 
 @pytest.mark.parametrize(
-    ("output", "format_name", "columns", "expected"),
+    ("output", "format_name", "column_unit", "expected"),
     [
         (PROSELINT, "lines", None, [(1, 11, "", "uncomparables", "warning"), (1, 47, "", "lexical_illusions", "warning")]),
         (TEXTLINT, "lines", "utf-16", [(1, 11, "", "write-good", "error"), (3, 8, "", "terminology", "error")]),
@@ -126,9 +126,9 @@ def findings(
     ],
 )  # fmt: skip
 def test_recorded_output_is_placed_in_code_points(
-    output: object, format_name: Format, columns: ColumnUnit | None, expected: list[tuple[int, int, str, str, str]]
+    output: object, format_name: Format, column_unit: ColumnUnit | None, expected: list[tuple[int, int, str, str, str]]
 ) -> None:
-    found = findings(output, format_name, columns=columns)
+    found = findings(output, format_name, column_unit=column_unit)
     assert [
         (each.location.line, each.location.column, each.words, each.rule, each.severity) for each in found
     ] == expected
@@ -311,7 +311,7 @@ def test_findings_are_grouped_by_the_innermost_block() -> None:
         ReportedFinding("code", line=12, column=1, end_column=5),
         ReportedFinding("gap", line=10),
     ]
-    found = list(to_page_findings(reports, page, AFTER, tool="x", columns="code-points"))
+    found = list(to_page_findings(reports, page, AFTER, tool="x", column_unit="code-points"))
     document = parse(AFTER)
     placed = [
         (
@@ -356,5 +356,5 @@ def test_columns_in_bytes_are_those_of_the_masked_text() -> None:
     report = ReportedFinding(
         "x", line=1, column=len(masked[:10].encode()) + 1, end_column=len(masked[:14].encode()) + 1
     )
-    (found,) = to_page_findings([report], page, masked, tool="x", columns="bytes")
+    (found,) = to_page_findings([report], page, masked, tool="x", column_unit="bytes")
     assert found.words == "very"

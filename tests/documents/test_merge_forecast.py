@@ -253,7 +253,7 @@ def test_paragraphs_merged_by_words_are_named_with_their_text() -> None:
     three_revisions = [revision_from_server(side, "", names_documents=True) for side in sides]
     found = predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), {"A": texts})
     assert not found.conflicts
-    assert [(each.id, each.text) for each in found.suggestions] == [
+    assert [(each.id, each.text) for each in found.word_merges] == [
         ("A", "The probe reads 12 cm at low water and 21 cm at high water.")
     ]
 

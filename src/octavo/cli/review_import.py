@@ -230,11 +230,11 @@ def read_notes(content: bytes, name: str) -> list[Note]:
     if len(content) > MAX_FILE_BYTES:
         raise Failure(f"Could not read {name}: it is larger than {MAX_FILE_BYTES >> 20} MiB.", USAGE)
     notes: list[Note] = []
-    for number, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        if not row.strip():
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        if not line.strip():
             continue
         try:
-            notes.append(parse_note(_parse_object(row), number))
+            notes.append(parse_note(_parse_object(line), number))
         except ValueError as error:
             raise Failure(f"{name}:{number}: {error}", USAGE) from None
         if len(notes) > MAX_NOTES:
@@ -330,11 +330,11 @@ async def notes_of_reports(
             notes += [Note(0, path, source, text=each.message, where=_location_label(each)) for each in group]
             continue
         linted = await importing.linted_page(page)
-        columns = DEFAULT_COLUMN_UNITS[format_name]
+        unit = DEFAULT_COLUMN_UNITS[format_name]
         for report in group:
             # The path in the report may differ from the path of the page, as in `build/docs/guide.md`.
             without_path = replace(report, path="")
-            page_findings = list(to_page_findings([without_path], linted, linted.text, tool=source, columns=columns))
+            page_findings = list(to_page_findings([without_path], linted, linted.text, tool=source, column_unit=unit))
             unchanged_count += not page_findings
             notes += [_note_of_finding(each, linted, _location_label(report)) for each in page_findings]
     if len(notes) > MAX_NOTES:

@@ -163,13 +163,13 @@ class OfflineSpaces:
         title = space.title or "Untitled"
         offline_space = replace(old_space, title=title) if old_space is not None else OfflineSpace(space.id, title)
         self._change(replace(offline_space, state="waiting") if self._was_refused else offline_space)
-        self._store(space.id, is_new=True)
+        self._save_or_delete(space.id, is_new=True)
         self._add_due(space.id, retries_refused=True)
 
     def remove(self, space_id: str) -> None:
         """Stop syncing a space, and delete its offline copy."""
         self._drop(space_id)
-        self._store(space_id)
+        self._save_or_delete(space_id)
 
     def _drop(self, space_id: str) -> None:
         owner = _owner_of(space_id)
@@ -254,7 +254,7 @@ class OfflineSpaces:
         await self._show_until_idle(planner, space_id)
         while self._planner is planner and (why := syncer.pause_reason(planner.owner)) is not None:
             self._change(replace(self._spaces[space_id], state="waiting", why=why or _RATE_LIMIT))
-            self._store(space_id)
+            self._save_or_delete(space_id)
             self._idle.set()
             while syncer.is_idle(planner.owner) and syncer.pause_reason(planner.owner) is not None:
                 await syncer.wait_change()
@@ -299,7 +299,7 @@ class OfflineSpaces:
             )
         )
         if with_size:
-            self._store(space_id)
+            self._save_or_delete(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Store the result of a download, and unpin responses in `pinned` that are not needed any more. Return False if
@@ -320,7 +320,7 @@ class OfflineSpaces:
             self._fingerprints[space_id] = _space_fingerprint(space)
             title = space.title or old_space.title
             self._change(replace(old_space, title=title, state="kept", why="", read_at=self._live.now()))
-        self._store(space_id)
+        self._save_or_delete(space_id)
         return self._spaces[space_id].state != "waiting"
 
     def _read_pinned(self, owner: str) -> Mapping[str, int | None]:
@@ -355,7 +355,7 @@ class OfflineSpaces:
             self.changed.notify()
         return True
 
-    def _store(self, space_id: str, *, is_new: bool = False) -> None:
+    def _save_or_delete(self, space_id: str, *, is_new: bool = False) -> None:
         """Store a space in state.db, or delete it there if it was removed. Only `is_new` adds a missing space."""
         self._store_count += 1
         space = self._spaces.get(space_id)

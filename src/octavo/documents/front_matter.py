@@ -145,8 +145,8 @@ def _fold(lines: list[str]) -> str:
 
 
 def _without_comment(value: str) -> str:
-    enclosed_match = _QUOTED_OR_LIST.fullmatch(value)
-    return enclosed_match[1] if enclosed_match else _COMMENT.sub("", value).rstrip()
+    quoted_match = _QUOTED_OR_LIST.fullmatch(value)
+    return quoted_match[1] if quoted_match else _COMMENT.sub("", value).rstrip()
 
 
 def _check_depth(depth: int) -> None:

@@ -55,7 +55,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # The tag needs no end tag. Inside an include, it would take that of the outer include.
+            continue  # Only a tag in another include needs an end tag: else it takes that of the outer include.
         # The content gets the indentation or `>` of its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         line_prefix = re.sub(r"[^\s>]", " ", line)

@@ -38,7 +38,13 @@ def test_status_has_reviews_by_revision() -> None:
 
 
 def sign_texts(*reviews: Review) -> list[str]:
-    counts = {"open_threads": 0, "conflicts": 0, "unresolved": 0, "pending": 0, "proposed": 0}
+    counts = {
+        "open_thread_count": 0,
+        "conflict_count": 0,
+        "unresolved_count": 0,
+        "pending_count": 0,
+        "proposed_count": 0,
+    }
     return [text for text, _ in status_signs(OUTDATED_REQUEST, reviews, **counts, is_on_main=False)]
 
 

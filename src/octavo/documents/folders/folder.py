@@ -96,7 +96,7 @@ class Folder:
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """File names on disk for each folder, by exact name, and by name in lower case without accents."""
+    """File names on disk for each folder, by exact name and by folded name."""
 
     @property
     def root_path(self) -> str:
@@ -161,7 +161,7 @@ class Folder:
         return None if is_outside or "\0" in name else self.actual_path(path)
 
     def actual_path(self, path: Path) -> Path:
-        """Return `path` with the names of files and folders on disk. Case and accents in `path` may differ."""
+        """Return `path` with the names of files and folders on disk. Only the folded names must be equal."""
         path_on_disk = Path()
         for number, step in enumerate(path.parts):
             names = self._names_in(path_on_disk) if step != os.pardir else {}

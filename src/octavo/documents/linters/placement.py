@@ -74,15 +74,15 @@ class LintedPage:
 
 
 def to_page_findings(
-    reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, columns: ColumnUnit
+    reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, column_unit: ColumnUnit
 ) -> Iterator[Finding]:
     """Yield findings on a page for the reports of the linter `tool`. `linted_text` is the text that the linter checked.
-    `columns` is the unit of columns in reports that do not set one."""
+    `column_unit` is the unit of columns in reports that do not set one."""
     lines, linted_lines = page.text.split("\n"), linted_text.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):
             continue
-        location = _location(report, lines, linted_lines, report.columns or columns)
+        location = _location(report, lines, linted_lines, report.column_unit or column_unit)
         if page.added is not None and not page.added.touches(location, has_column=report.column is not None):
             continue
         block = innermost_block(page.document, location.line - 1)
@@ -134,15 +134,15 @@ def _is_about(path: str, file_path: str) -> bool:
 
 
 def _location(
-    report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: ColumnUnit
+    report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], column_unit: ColumnUnit
 ) -> FileRange:
-    """Return the location on the page of a reported finding, in code points. `columns` is the unit in `report`."""
+    """Return the location on the page of a reported finding, in code points. `column_unit` is the unit in `report`."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)
-    start = _code_points(linted_lines[line - 1], report.column, columns)
+    start = _code_points(linted_lines[line - 1], report.column, column_unit)
     if report.end_column is not None:
-        end = _code_points(linted_lines[end_line - 1], report.end_column, columns)
+        end = _code_points(linted_lines[end_line - 1], report.end_column, column_unit)
     elif report.end_line is not None and report.end_line > line:
         end = len(lines[end_line - 1])
     else:
@@ -159,15 +159,15 @@ def _location(
     return FileRange(line, start + 1, end_line, end + 1)
 
 
-def _code_points(line: str, column: int, columns: ColumnUnit) -> int:
-    """Return the index in a line for a column that a linter counted in the unit `columns`."""
-    if columns == "code-points":
+def _code_points(line: str, column: int, column_unit: ColumnUnit) -> int:
+    """Return the index in a line for a column that a linter counted in the unit `column_unit`."""
+    if column_unit == "code-points":
         return min(max(column - 1, 0), len(line))
-    width = 1 if columns == "bytes" else 2
-    encoded = line.encode("utf-8" if columns == "bytes" else "utf-16-le", "surrogatepass")
-    units = column if columns == "utf-16-0" else max(column - 1, 0)
+    width = 1 if column_unit == "bytes" else 2
+    encoded = line.encode("utf-8" if column_unit == "bytes" else "utf-16-le", "surrogatepass")
+    units = column if column_unit == "utf-16-0" else max(column - 1, 0)
     bytes_before = encoded[: units * width]
-    return len(bytes_before.decode("utf-8" if columns == "bytes" else "utf-16-le", "ignore"))
+    return len(bytes_before.decode("utf-8" if column_unit == "bytes" else "utf-16-le", "ignore"))
 
 
 def _nearest(line: str, words: str, start: int) -> int | None:

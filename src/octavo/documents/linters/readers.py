@@ -50,7 +50,7 @@ class ReportedFinding:
     """The text that the finding is about. Empty if the linter does not report it."""
     replacement: str | None = None
     """The text that the linter suggests instead. None if it suggests none."""
-    columns: ColumnUnit | None = None
+    column_unit: ColumnUnit | None = None
     """The unit of the columns. None if the format does not define a unit."""
 
 
@@ -109,18 +109,18 @@ def read_sarif(text: str) -> Iterator[ReportedFinding]:
     if "runs" not in log:
         raise UnreadableReport("it has no runs")
     for run in map(_object, _list(log["runs"])):
-        columns: ColumnUnit | None = {"utf16CodeUnits": "utf-16", "unicodeCodePoints": "code-points"}.get(  # type: ignore[assignment]  # a table of texts
+        column_unit: ColumnUnit | None = {"utf16CodeUnits": "utf-16", "unicodeCodePoints": "code-points"}.get(  # type: ignore[assignment]  # a table of texts
             str(run.get("columnKind"))
         )
         driver = _object(_object(run.get("tool") or {}).get("driver") or {})
         rules = [_object(each) for each in _list(driver.get("rules"))]
         for result in map(_object, _list(run.get("results"))):
             if result.get("kind", "fail") in ("fail", "open", "review") and not result.get("suppressions"):
-                yield _sarif_report(result, rules, columns)
+                yield _sarif_report(result, rules, column_unit)
 
 
 def _sarif_report(
-    result: Mapping[str, Any], rules: list[Mapping[str, Any]], columns: ColumnUnit | None
+    result: Mapping[str, Any], rules: list[Mapping[str, Any]], column_unit: ColumnUnit | None
 ) -> ReportedFinding:
     index = result.get("ruleIndex")
     rule = rules[index] if isinstance(index, int) and 0 <= index < len(rules) else {}
@@ -142,7 +142,7 @@ def _sarif_report(
         severity_of(level),
         _text(_object(region.get("snippet") or {}).get("text")) or "",
         _sarif_replacement(result, region),
-        columns,
+        column_unit,
     )
 
 

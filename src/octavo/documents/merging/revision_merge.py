@@ -199,7 +199,7 @@ class RevisionConflict:
 
 
 @dataclass(frozen=True)
-class SuggestedParagraph:
+class WordMerge:
     """A paragraph that both sides changed, merged word by word. The user should check it."""
 
     page: str
@@ -213,7 +213,7 @@ class RevisionMerge:
     content: Json
     """The merged revision. The slugs and paths of its pages must still be assigned."""
     conflicts: tuple[RevisionConflict, ...]
-    suggestions: tuple[SuggestedParagraph, ...] = ()
+    word_merges: tuple[WordMerge, ...] = ()
 
 
 def merge_revisions(
@@ -236,7 +236,7 @@ def merge_revisions(
         "reusableContents": merger.items(*(each["reusableContents"] for each in (base, main, proposed))),
         "variables": merger.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
     }
-    return RevisionMerge(content, tuple(dict.fromkeys(merger.conflicts)), tuple(merger.suggestions))
+    return RevisionMerge(content, tuple(dict.fromkeys(merger.conflicts)), tuple(merger.word_merges))
 
 
 def _is_edited(before: Json, after: Json) -> bool:
@@ -253,7 +253,7 @@ class _RevisionMerger:
         self._request_label = request_label
         self._read_text, self._store_text = read_text, store_text
         self.conflicts: list[RevisionConflict] = []
-        self.suggestions: list[SuggestedParagraph] = []
+        self.word_merges: list[WordMerge] = []
 
     def pages(
         self, result_order: PageOrder, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
@@ -283,11 +283,11 @@ class _RevisionMerger:
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if timestamps:
             merged_fields["updatedAt"] = max(timestamps)
-        if key := self._text(node_id, base, main, proposed, conflicting_fields):
+        if key := self._merge_text(node_id, base, main, proposed, conflicting_fields):
             merged_fields["text"] = key
         return merged_fields
 
-    def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting_fields: Json) -> str | None:
+    def _merge_text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting_fields: Json) -> str | None:
         """Merge the text of a page, record its conflicts, and return the key under which it is stored. None if it is
         empty. It begins with the fields in `conflicting_fields`, between conflict markers."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
@@ -304,7 +304,7 @@ class _RevisionMerger:
         if merged_page.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
         by_words = (each for _, each in merged_page.named_conflicts if each.is_merged_by_default)
-        self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
+        self.word_merges += [WordMerge(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
             conflicting_fields.pop("title", None)  # The headings in the text already show both titles.
         merged_text = self._with_fields(merged_page.text(request=self._request_label), conflicting_fields)
@@ -381,7 +381,7 @@ class MergePrediction:
     """The expected result of a merge, without merging."""
 
     conflicts: tuple[PredictedConflict, ...]
-    suggestions: tuple[PredictedConflict, ...]
+    word_merges: tuple[PredictedConflict, ...]
     """Paragraphs that would be merged word by word, because each side changed different words."""
     pages: Pages
     is_on_main: bool
@@ -416,11 +416,11 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
     outcome = merge_revisions(base, main, request, "")
     names = {name: title for each in revisions for name, title in _ids_and_names(each)}
     conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
-    suggestions = [
-        PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
+    word_merges = [
+        PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.word_merges
     ]
     is_on_main = not conflicts and outcome.content == main
-    return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.content["pages"], is_on_main)
+    return MergePrediction(tuple(conflicts), tuple(word_merges), outcome.content["pages"], is_on_main)
 
 
 def shows_all_changes(

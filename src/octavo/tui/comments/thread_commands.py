@@ -146,7 +146,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
     def send(text: str) -> None:
         writes = []
         for number, (each, draft_key) in enumerate(zip(threads, draft_keys, strict=True)):
-            # Delete only drafts with the sent text, or with the text with which the composer began.
+            # Delete only the drafts that have the sent text, or the text that the composer showed at first.
             draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
             used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
             label = thread_actions.thread_label(each.comment)

@@ -44,11 +44,11 @@ class PendingJump(NamedTuple):
     """Called with the footnote when it is parsed, or with None if it does not exist. None for other jumps."""
 
 
-def why_not_found(name: str, anchors: PageAnchors) -> str:
-    """Return why a link did not find the heading `name` among the anchors of the shown page, as a sentence."""
-    if is_missing_anchor(name, [anchors]):
-        return f"This page has no heading “{name}”. The heading may have been renamed."
-    return f"Octavo did not find “{name}”. It may be in a part of this page that Octavo does not search."
+def why_not_found(anchor: str, anchors: PageAnchors) -> str:
+    """Return why a link did not find the heading `anchor` among the anchors of the shown page, as a sentence."""
+    if is_missing_anchor(anchor, [anchors]):
+        return f"This page has no heading “{anchor}”. The heading may have been renamed."
+    return f"Octavo did not find “{anchor}”. It may be in a part of this page that Octavo does not search."
 
 
 class PageNavigation:

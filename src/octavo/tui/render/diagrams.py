@@ -211,7 +211,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         text = "\n".join(sequence.normalize(text))
         title = title or sequence.title
     if text.startswith("xychart"):
-        # The drawing program does not draw the names of lines and bars, so the names become the title.
+        # The drawing program cannot show the names of lines and bars, so they become the title if there is none.
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):

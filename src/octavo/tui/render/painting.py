@@ -150,7 +150,7 @@ class _BlockText(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Text of consecutive blocks, folded to ignore case and accents. `starts` says where each block starts."""
+    """Text of consecutive blocks, folded by `fold`. `starts` says where each block starts."""
 
     text: str
     starts: list[int]

@@ -212,7 +212,7 @@ class _PickerState:
     options: LoadedItems
     is_loading: bool = False
     search: SearchOptions | None = None
-    choices: Callable[[], Sequence[Choice[str]]] = tuple
+    make_choices: Callable[[], Sequence[Choice[str]]] = tuple
     picker: Picker[str] | None = None
 
     def title(self, field: FormField) -> str:
@@ -337,7 +337,7 @@ class FormPickers:
         if search is not None and not state.options.is_complete:
             state.search = search_options
         if state.picker is not None:
-            state.picker.show_loaded(state.title(field), state.choices(), state.search)
+            state.picker.show_loaded(state.title(field), state.make_choices(), state.search)
 
     def _choose(self, field: FormField, state: _PickerState) -> None:
         if field.kind in ("list", "choices"):
@@ -350,7 +350,7 @@ class FormPickers:
         if field.is_nullable:
             special_choices.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
 
-        state.choices = lambda: [*special_choices, *state.options.choices]
+        state.make_choices = lambda: [*special_choices, *state.options.choices]
         self._open_picker(
             field,
             state,
@@ -363,7 +363,7 @@ class FormPickers:
     ) -> None:
         state.picker = Picker(
             state.title(field),
-            state.choices(),
+            state.make_choices(),
             initial=selected_value,
             find_more=state.search,
             is_loading=state.is_loading,
@@ -376,7 +376,7 @@ class FormPickers:
         def label_of(value: str) -> str:
             return self._labels.get(field.name, {}).get(value) or field.label_of(value)
 
-        def choices() -> list[Choice[str]]:
+        def make_choices() -> list[Choice[str]]:
             details = {choice.value: choice.detail for choice in state.options.choices}
             return [
                 *(Choice(each, label_of(each), details.get(each, ""), "remove", "SELECTED", "✓") for each in values),
@@ -407,5 +407,5 @@ class FormPickers:
             other_values = (choice.value for choice in state.options.choices if choice.value not in values)
             self._choose_several(field, state, next((each for each in other_values if each != value), None))
 
-        state.choices = choices
+        state.make_choices = make_choices
         self._open_picker(field, state, on_chosen, cursor_value)

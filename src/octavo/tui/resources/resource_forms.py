@@ -220,11 +220,11 @@ async def _send_bulk_edit(
     return SendResult("done", failure, _undo_of(live, f"undo the change to {label}", reverse_operations, message))
 
 
-def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends `ops` one after the other. Each comes with the start of its error message."""
+def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
+    """Return an undo that sends `prefixed_ops` one after the other. Each comes with the start of its error message."""
 
     async def undo() -> SendResult[bool]:
-        for failure_prefix, operation in ops:
+        for failure_prefix, operation in prefixed_ops:
             result = await send_unchecked(live, operation, failure_prefix)
             if result.kind != "done":
                 return SendResult(result.kind, result.message)
@@ -388,13 +388,13 @@ def undo_of_deletion(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> DirectUndo | None:
     """Return an undo that creates deleted items again. None if one of the items cannot be created again."""
-    ops: list[tuple[str, Operation[Any]]] = []
+    prefixed_ops: list[tuple[str, Operation[Any]]] = []
     for item in items:
         if (op := resource.recreate_operation(arguments, item)) is None:
             return None
-        ops.append((f"Could not restore {resource.title(item)}", op))
+        prefixed_ops.append((f"Could not restore {resource.title(item)}", op))
     name = title_of_items(resource, items)
-    return _undo_of(live, f"restore {name}", ops, f"Restored {name}.")
+    return _undo_of(live, f"restore {name}", prefixed_ops, f"Restored {name}.")
 
 
 async def send_action(

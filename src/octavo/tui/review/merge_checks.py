@@ -341,7 +341,7 @@ async def predict_conflicts(
     if is_on_main:
         is_on_main = await asyncio.to_thread(_shows_all_changes, changes.changes, (base, theirs, ours), texts)
     return ConflictPrediction(
-        merged.conflicts, skipped_count, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
+        merged.conflicts, skipped_count, True, tuple(duplicates), () if is_on_main else merged.word_merges, is_on_main
     )
 
 

@@ -330,9 +330,9 @@ def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> t
 
 def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[list[Finding], str]:
     format_name = cast(Format, linter.format)
-    columns = cast(ColumnUnit, linter.columns) if linter.columns else DEFAULT_COLUMN_UNITS[format_name]
+    column_unit = cast(ColumnUnit, linter.columns) if linter.columns else DEFAULT_COLUMN_UNITS[format_name]
     reports, has_more = read_reports(output, format_name)
-    findings = list(to_page_findings(reports, page, text, tool=linter.name, columns=columns))
+    findings = list(to_page_findings(reports, page, text, tool=linter.name, column_unit=column_unit))
     more_note = f"{linter.name} has more than {MAX_FINDINGS} findings on {page.path}. The others are not shown."
     return findings, more_note if has_more else ""
 

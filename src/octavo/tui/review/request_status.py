@@ -185,16 +185,16 @@ def status_signs(
     change_request: ChangeRequest,
     reviews: Sequence[Review],
     *,
-    open_threads: int,
-    conflicts: int,
-    unresolved: int,
-    pending: int,
-    proposed: int,
+    open_thread_count: int,
+    conflict_count: int,
+    unresolved_count: int,
+    pending_count: int,
+    proposed_count: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the status texts in the first line, such as `✓ 2 approved`, each with its style. `conflicts` counts pages
-    that may conflict with main, and `unresolved` counts pages with conflict markers. `pending` counts your pending
-    comments, and `proposed` the notes that programs proposed."""
+    """Return the status texts in the first line, such as `✓ 2 approved`, each with its style. `conflict_count` counts
+    pages that may conflict with main, `unresolved_count` pages with conflict markers, `pending_count` your pending
+    comments, and `proposed_count` the notes that programs proposed."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approvals = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -204,20 +204,20 @@ def status_signs(
     if rejections:
         reviewer = rejections[0].reviewer.name if len(rejections) == 1 else f"{len(rejections)} reviewers"
         signs.append((f"  ✗ {reviewer} requested changes{_outdated_note(change_request, rejections)}", "$error"))
-    if open_threads:
-        signs.append((f"  ● {plural(open_threads, 'open thread')}", "$octavo-note"))
-    if pending:
-        signs.append((f"  ◌ {plural(pending, 'pending comment')}", "$octavo-note"))
-    if proposed:
-        signs.append((f"  ◌ {plural(proposed, 'proposed note')} (press H)", "$octavo-note"))
+    if open_thread_count:
+        signs.append((f"  ● {plural(open_thread_count, 'open thread')}", "$octavo-note"))
+    if pending_count:
+        signs.append((f"  ◌ {plural(pending_count, 'pending comment')}", "$octavo-note"))
+    if proposed_count:
+        signs.append((f"  ◌ {plural(proposed_count, 'proposed note')} (press H)", "$octavo-note"))
     if is_on_main and change_request.status in UNDECIDED:
         signs.append(("  ✓ already in main (press L to archive)", "$success"))
     elif change_request.outdated and change_request.status in UNDECIDED:
         signs.append(("  ✗ outdated", "$warning"))
-    if unresolved:
-        signs.append((f"  ✗ {plural(unresolved, 'page')} with conflicts (press R)", "$error"))
-    if conflicts:
-        signs.append((f"  ⚠ {plural(conflicts, 'possible conflict')}", "$warning"))
+    if unresolved_count:
+        signs.append((f"  ✗ {plural(unresolved_count, 'page')} with conflicts (press R)", "$error"))
+    if conflict_count:
+        signs.append((f"  ⚠ {plural(conflict_count, 'possible conflict')}", "$warning"))
     return signs
 
 

@@ -132,11 +132,11 @@ class RequestHead:
         signs = request_status.status_signs(
             change_request,
             comparison.reviews,
-            open_threads=sum(thread.is_open_thread for thread in self._threads.posted_threads),
-            conflicts=len(comparison.conflicting_keys),
-            unresolved=len(comparison.diffs.pages_with_markers) if change_request.status in UNDECIDED else 0,
-            pending=len(self._drawn_pending),
-            proposed=len(self._proposed_notes()),
+            open_thread_count=sum(thread.is_open_thread for thread in self._threads.posted_threads),
+            conflict_count=len(comparison.conflicting_keys),
+            unresolved_count=len(comparison.diffs.pages_with_markers) if change_request.status in UNDECIDED else 0,
+            pending_count=len(self._drawn_pending),
+            proposed_count=len(self._proposed_notes()),
             is_on_main=comparison.is_on_main,
         )
         width = max(20, view.size.width - 1)

@@ -126,7 +126,7 @@ def run_on_item(
 
 
 async def run_cancellable(function: Callable[[Event], T]) -> T:
-    """Run `function` in a thread, and return its result. If this task is cancelled, set the event that `function` got,
+    """Run `function` in a thread, and return its result. If this task is canceled, set the event that `function` got,
     and wait until it returns, so that no program outlives Octavo."""
     cancelled = Event()
     running_function = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
@@ -186,7 +186,7 @@ class _RunningProgram:
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> ProgramOutput:
-        """Return the output when the program has ended. Raises ProgramFailed if it exceeds a limit or is cancelled."""
+        """Return the output when the program has ended. Raises ProgramFailed if it exceeds a limit or is canceled."""
         child, end_time = self._child, 0.0
         with self._selector:
             self._add(child.stdin, selectors.EVENT_WRITE)
@@ -214,7 +214,7 @@ class _RunningProgram:
     def _check_limits(self) -> None:
         name = self._name
         if self._cancelled.is_set():
-            raise ProgramFailed(f"Could not run {name}: it was cancelled.")
+            raise ProgramFailed(f"Could not run {name}: it was canceled.")
         if monotonic() > self._deadline:
             raise ProgramFailed(f"Could not run {name}: it did not end in time. {self._timeout_hint}".rstrip())
         if len(self.output) > self._max_output:

@@ -188,7 +188,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def filter_words(self) -> tuple[str, ...]:
-        """Words of the filter, folded by `api.folding.fold`: case, width and accents do not matter."""
+        """Words of the filter, folded by `api.folding.fold`: case, width and the encoding of accents do not matter."""
         return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
