@@ -59,7 +59,7 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True, so that other edits are ignored, from the start of an edit until its editor closes or a dialog opens."""
+        """True, so that others are ignored, from the start of an edit until the editor closes or a dialog opens."""
 
     def disabled_reason(self) -> str | None:
         """Return why the user cannot edit pages here. None if the user can."""
