@@ -391,7 +391,7 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision with the paths in this folder, and the paths by ID of a first pull."""
+    """Return the layout of a revision with its paths in this folder, and the paths by ID that a first pull gives."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths_by_id: dict[str, str] = {}
     file_ids = {file.id for file in revision.files}

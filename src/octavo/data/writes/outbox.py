@@ -533,7 +533,7 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether an entry of a group is still in its review. Also True without a review, or if None (done)."""
+    """Return whether an entry of a group is still in its review. True without a review, or if `entry` is None."""
     return entry is None or group.review_id in ("", entry.review)
 
 

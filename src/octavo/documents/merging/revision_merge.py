@@ -288,8 +288,8 @@ class _RevisionMerger:
         return merged_fields
 
     def _merge_text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting_fields: Json) -> str | None:
-        """Merge the text of a page, record its conflicts, and return the key under which it is stored. None if it is
-        empty. It begins with the fields in `conflicting_fields`, between conflict markers."""
+        """Merge the text of a page, record its conflicts, and return the key of the stored text. None if the text is
+        empty. The text begins with the fields in `conflicting_fields`, between conflict markers."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
         if not conflicting_fields or main.get("type") != "document":
             conflicting_fields = {}

@@ -434,8 +434,8 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for the icon `name`. Without one, parts at the end are left out, as for `file-pdf`, which
-    looks like `file`. A single letter becomes that letter. None if there is none."""
+    """Return the character for the icon `name`. Without one, shapes (`circle`) and parts at the end are left out: then
+    `file-pdf` looks like `file`. A single letter becomes that letter. None if no character is found."""
     if sign := _signs().get(name):
         return sign
     parts = _name_parts(name[:_MAX_NAME_LENGTH])
