@@ -13,6 +13,7 @@ from octavo.api.content import DeletePage, UpdatePage
 from octavo.tui.reader.three_way_view import ThreeWayView
 from tests.journeys.request_scenario import HARBOUR, RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_reviewing import open_change_request
 from tests.journeys.test_typed_ahead import send_keys
 
 STORES = """\
@@ -540,3 +541,14 @@ async def test_edit_resolves_the_conflict_and_moves_to_the_next_conflict(
         assert await scenario.text("Stores") == _stores_text("", "dusk", "Five", STORES).replace(
             "Open on .", "Open every day."
         )
+
+
+async def test_view_without_conflicts_shows_no_keys_that_resolve_them(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.press("R")
+        await run.see("No conflicts.", "Press esc to go back.")
+        assert "use main" not in run.keybar, run.keybar
+        assert "save" not in run.keybar
+        await run.press("m")
+        await run.hear("No conflict is selected.")

@@ -63,6 +63,10 @@ _OTHER_CONFLICTS_HEADING = RowHeading("OTHER CONFLICTS", "")
 _PAGES_HEADING = RowHeading("PAGES", "")
 
 
+def _has_rows(_: object, view: ConflictsScreen) -> bool:
+    return bool(view.rows.items)
+
+
 def _choice_command(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
     return Command(
         name,
@@ -71,6 +75,7 @@ def _choice_command(name: str, keys: str, title: str, help: str, kind: ChoiceKin
         help,
         run=lambda _, view: view.choose(kind),
         why_not=lambda _, view: view.why_not_choose(kind),
+        applies=_has_rows,
     )
 
 
@@ -85,11 +90,11 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
         _choice_command("both", "b", "Use both", "Use both versions (main first), or clear this choice", "both"),
         _choice_command("words", "w", "Use suggestion", "Use the word-by-word merge, or clear this choice", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
-                run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_choose("edit")),
+                run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_choose("edit"), applies=_has_rows),
         Command("preview", "p", "Preview", "Preview the merged page",
-                run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview()),
+                run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview(), applies=_has_rows),
         Command("send", "ctrl+s", "Save", "Save the resolved conflicts",
-                writes=True, run=lambda _, view: view.send_choices(), why_not=lambda _, view: view.why_not_send()),
+                writes=True, run=lambda _, view: view.send_choices(), why_not=lambda _, view: view.why_not_send(), applies=_has_rows),
         Command("follow", "f", "Moved text", "Open the page that the text was moved to", run=lambda _, view: view.open_moved_text(),
                 why_not=lambda _, view: view.why_no_moved_text(), shown=False),
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.move_row(1), shown=False),
