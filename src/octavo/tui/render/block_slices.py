@@ -120,22 +120,22 @@ def child_above(block: Block) -> Block | None:
     return None if bounds is None else bounds.previous
 
 
-def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if a block costs more than twice `limit` and can be split into slices."""
-    return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
+def is_long(block: Block, max_cost: float = SLICE_COST) -> bool:
+    """Return True if a block costs more than twice `max_cost` and can be split into slices."""
+    return block.kind in _SPLITTERS and layout_cost(block, 2 * max_cost) > 2 * max_cost and not _is_drawable(block)
 
 
-def layout_cost(block: Block, limit: float) -> float:
-    """Return the estimated cost of rendering a block. Counting stops as soon as the cost is above `limit`."""
+def layout_cost(block: Block, max_cost: float) -> float:
+    """Return the estimated cost of rendering a block. Counting stops as soon as the cost is above `max_cost`."""
     own_cost = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
         own_cost += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_COST) + _ROW_COST * rows
     cost_inside: float = 0
     for child in block.children:
-        if own_cost + cost_inside > limit:
+        if own_cost + cost_inside > max_cost:
             break
-        cost_inside += layout_cost(child, (limit - own_cost - cost_inside) / _NESTING_FACTOR) * _NESTING_FACTOR
+        cost_inside += layout_cost(child, (max_cost - own_cost - cost_inside) / _NESTING_FACTOR) * _NESTING_FACTOR
     return own_cost + cost_inside
 
 
@@ -144,14 +144,14 @@ def text_cost(runs: Sequence[Run]) -> int:
     return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_COST) for run in runs])
 
 
-def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
-    """Yield slices of a block, each costing about `limit`. Yield the block itself if it is short or cannot be split."""
-    if not is_long(block, limit):
+def split_block(block: Block, max_cost: float = SLICE_COST) -> Iterator[Block]:
+    """Yield slices of a block that cost about `max_cost`. Yield the block itself if it is short or cannot be split."""
+    if not is_long(block, max_cost):
         yield block
         return
     previous_piece: Block | None = None
     is_first = True
-    for piece in _SPLITTERS[block.kind](block, max(_MIN_SLICE_COST, limit)):
+    for piece in _SPLITTERS[block.kind](block, max(_MIN_SLICE_COST, max_cost)):
         if previous_piece is not None:
             yield _with_bounds(previous_piece, is_first=is_first, is_last=False)
             is_first = False
@@ -178,17 +178,17 @@ def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continu
     return block._replace(children=tuple(children), attrs={**block.attrs, "slice": SliceBounds(block, start, above)})
 
 
-def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator[Block]:
+def _split_children(block: Block, max_cost: float, group_size: int = 1) -> Iterator[Block]:
     group: list[Block] = []
     cost: float = 0
     for start in range(0, len(block.children), group_size):
         children = block.children[start : start + group_size]
-        group_cost = sum([layout_cost(child, limit) for child in children])
-        if group and cost + group_cost > limit:
+        group_cost = sum([layout_cost(child, max_cost) for child in children])
+        if group and cost + group_cost > max_cost:
             yield _slice_of(block, group, start - len(group))
             group, cost = [], 0
-        if group_size == 1 and is_long(children[0], limit / _NESTING_FACTOR):
-            for index, piece in enumerate(split_block(children[0], limit / _NESTING_FACTOR)):
+        if group_size == 1 and is_long(children[0], max_cost / _NESTING_FACTOR):
+            for index, piece in enumerate(split_block(children[0], max_cost / _NESTING_FACTOR)):
                 yield _slice_of(block, [piece], start, is_continuation=index > 0)
         else:
             group += children
@@ -197,25 +197,25 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
         yield _slice_of(block, group, len(block.children) - len(group))
 
 
-def _split_cells(block: Block, limit: float) -> Iterator[Block]:
-    for piece in _split_children(block, limit, _CELL_GROUP_SIZE):
-        yield from _split_long_cells(piece, limit)
+def _split_cells(block: Block, max_cost: float) -> Iterator[Block]:
+    for piece in _split_children(block, max_cost, _CELL_GROUP_SIZE):
+        yield from _split_long_cells(piece, max_cost)
 
 
-def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
+def _split_tabs(block: Block, max_cost: float) -> Iterator[Block]:
     """Yield slices of a tabs block. Each has a slice of every tab, or an empty tab if that tab is shorter."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
-    for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
+    for tab_slices in zip_longest(*(split_block(tab, max_cost / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
         yield _slice_of(block, tabs, 0)
 
 
-def _split_rows(table: Block, limit: float) -> Iterator[Block]:
-    for piece in _split_children(unmerge_cells(table), limit):
+def _split_rows(table: Block, max_cost: float) -> Iterator[Block]:
+    for piece in _split_children(unmerge_cells(table), max_cost):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
         yield from _split_long_cells(
-            piece._replace(attrs={**piece.attrs, "slice": bounds._replace(whole_block=table)}), limit
+            piece._replace(attrs={**piece.attrs, "slice": bounds._replace(whole_block=table)}), max_cost
         )
 
 
@@ -233,24 +233,24 @@ def _without_spans(cell: Block | None) -> Block:
     return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
 
 
-def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
-    rows = [shorten_row(row, limit) for row in piece.children]
+def _split_long_cells(piece: Block, max_cost: float) -> Iterator[Block]:
+    rows = [shorten_row(row, max_cost) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
     for row, short_row in zip(piece.children, rows, strict=True):
         for cell in (row.children or (row,)) if short_row is not row else ():
-            for rest in islice(_split_runs(cell.runs, limit), 1, None) if _is_long_cell(cell, limit) else ():
+            for rest in islice(_split_runs(cell.runs, max_cost), 1, None) if _is_long_cell(cell, max_cost) else ():
                 yield Block(
                     "paragraph", {"slice": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
                 )
 
 
-def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
+def shorten_row(row: Block, max_cost: float = SLICE_COST) -> Block:
     """Return a table row, card, image or field in which each long text is cut to its first slice."""
     whole_cells = row.children or (row,)
-    if not any(_is_long_cell(cell, limit) for cell in whole_cells):
+    if not any(_is_long_cell(cell, max_cost) for cell in whole_cells):
         return row
     cells = [
-        cell._replace(runs=next(_split_runs(cell.runs, limit))) if _is_long_cell(cell, limit) else cell
+        cell._replace(runs=next(_split_runs(cell.runs, max_cost))) if _is_long_cell(cell, max_cost) else cell
         for cell in whole_cells
     ]
     return _replace_cells(row, cells) if row.children else cells[0]
@@ -261,28 +261,28 @@ def _replace_cells(row: Block, cells: Iterable[Block]) -> Block:
     return row._replace(children=tuple(cells), attrs=attrs)
 
 
-def _is_long_cell(cell: Block, limit: float) -> bool:
-    return text_cost(cell.runs) > 2 * limit
+def _is_long_cell(cell: Block, max_cost: float) -> bool:
+    return text_cost(cell.runs) > 2 * max_cost
 
 
-def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
-    for runs in _split_runs(block.runs, limit):
+def _split_paragraph(block: Block, max_cost: float) -> Iterator[Block]:
+    for runs in _split_runs(block.runs, max_cost):
         yield block._replace(runs=runs, attrs={**block.attrs, "slice": SliceBounds(block, 0)})
 
 
-def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    if text_cost(block.runs) > 2 * limit:
-        first, *other_slices = _split_runs(block.runs, limit)
+def _split_captioned(block: Block, max_cost: float) -> Iterator[Block]:
+    if text_cost(block.runs) > 2 * max_cost:
+        first, *other_slices = _split_runs(block.runs, max_cost)
         yield _slice_of(block._replace(runs=first), (), 0)
         for runs in other_slices:
             yield Block("paragraph", {"slice": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
-    yield from _split_children(block, limit)
+    yield from _split_children(block, max_cost)
 
 
-def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Yield inline text in consecutive slices that cost about `limit` to render."""
+def _split_runs(runs: Sequence[Run], max_cost: float) -> Iterator[tuple[Run, ...]]:
+    """Yield inline text in consecutive slices that cost about `max_cost` to render."""
     slice_runs: list[Run] = []
-    remaining_cost = int(limit)
+    remaining_cost = int(max_cost)
     for run in runs:
         text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_COST, 0
         while (len(text) - start) * factor > remaining_cost and (
@@ -290,7 +290,7 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
         ) is not None:
             slice_runs.append(run._replace(text=text[start : ends[0]]))
             yield tuple(slice_runs)
-            slice_runs, remaining_cost, start = [], int(limit), ends[1]
+            slice_runs, remaining_cost, start = [], int(max_cost), ends[1]
         if start < len(text):
             slice_runs.append(run._replace(text=text[start:]) if start else run)
             remaining_cost = max(0, remaining_cost - (len(text) - start) * factor)
@@ -318,10 +318,10 @@ def _find_break(text: str, limit: int, longest_word: int) -> tuple[int, int] | N
     return end, end
 
 
-def _split_code(block: Block, limit: float) -> Iterator[Block]:
+def _split_code(block: Block, max_cost: float) -> Iterator[Block]:
     text, start, row_index, first_line = block.text, 0, 0, block.text_line
     factor = 1 if block.text.isascii() else _NON_ASCII_COST
-    max_letters = int(limit) // factor
+    max_letters = int(max_cost) // factor
     continues_row = False
     while start <= len(text):
         end, rows, cost = start, 0, 0
@@ -348,34 +348,34 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
         continues_row, start, row_index = not rows, next_start, row_index + rows
 
 
-def _split_formula(block: Block, limit: float) -> Iterator[Block]:
+def _split_formula(block: Block, max_cost: float) -> Iterator[Block]:
     start = rows = 0
     for match in _LINE_BREAK.finditer(block.text):
         rows += 1
-        if match.end() - start + _ROW_COST * rows > limit:
-            yield from _formula_slices(block, block.text[start : match.start()], limit)
+        if match.end() - start + _ROW_COST * rows > max_cost:
+            yield from _formula_slices(block, block.text[start : match.start()], max_cost)
             start, rows = match.end(), 0
     if start < len(block.text):
-        yield from _formula_slices(block, block.text[start:], limit)
+        yield from _formula_slices(block, block.text[start:], max_cost)
 
 
-def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
-    for runs in _split_runs([Run(text)], limit):
+def _formula_slices(block: Block, text: str, max_cost: float) -> Iterator[Block]:
+    for runs in _split_runs([Run(text)], max_cost):
         attrs = {**block.attrs, "slice": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
-def _split_plain_text(block: Block, limit: float) -> Iterator[Block]:
+def _split_plain_text(block: Block, max_cost: float) -> Iterator[Block]:
     text = block.text or "\n".join(child.plain() for child in block.children)
     code_block = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
-    for piece in _split_code(code_block, limit):
+    for piece in _split_code(code_block, max_cost):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
         yield piece._replace(kind=block.kind, attrs={**block.attrs, "slice": bounds._replace(whole_block=block)})
 
 
-def _split_integration(block: Block, limit: float) -> Iterator[Block]:
-    yield from _split_plain_text(block, limit) if block.text else _split_children(block, limit)
+def _split_integration(block: Block, max_cost: float) -> Iterator[Block]:
+    yield from _split_plain_text(block, max_cost) if block.text else _split_children(block, max_cost)
 
 
 def _is_drawable(block: Block) -> bool:
