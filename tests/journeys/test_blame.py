@@ -140,7 +140,7 @@ async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int
 async def test_blocks_older_than_the_checked_revisions_say_since_when(
     stage: Stage, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(block_origins, "BATCH", 1)
+    monkeypatch.setattr(block_origins, "REVISIONS_PER_BATCH", 1)
     async with stage.play(start="content", size=size) as run:
         await open_retries(run)
         await run.press("I")
