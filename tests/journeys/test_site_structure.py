@@ -150,7 +150,7 @@ async def test_filtered_structure_keeps_parents_and_opens_spaces(stage: Stage) -
             lambda: titles(run) == ["Instruments", "Limpet manual"], "list the matching space below its section"
         )
         await run.press("j")
-        await run.see("section              Instruments")
+        await run.see("section                Instruments")
         await run.press("enter")
         await run.see("Limpet manual ▾")
 
