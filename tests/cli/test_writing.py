@@ -521,6 +521,15 @@ def test_server_can_be_read_only_by_the_environment(demo: CommandLine, variable:
     assert ran.code == 0 if variable == "0" else "This server is read-only." in ran.err, ran.err
 
 
+def test_threads_of_a_new_change_request_are_listed_and_found(library: Path, tmp_path: Path) -> None:
+    demo = CommandLine(tmp_path).with_demo(library)
+    assert demo.run("threads", "--demo", "-s", "handbook").code == 0  # the lists are cached now
+    demo.run("api", "change_requests.Create", "spaceId=handbook", "subject=Tides", "--demo")
+    written = demo.run("comment", "handbook/3", "-m", "Which tide?", "--demo", "--json", "id,ref").json
+    assert demo.run("threads", "--demo", "-s", "handbook", "--json", "ref").json[0] == {"ref": written["ref"]}
+    assert demo.run("show", written["id"], "--demo", "--json", "text").json == {"text": "Which tide?"}
+
+
 def test_resolved_thread_is_found_where_no_thread_is_open(library: Path, tmp_path: Path) -> None:
     demo = CommandLine(tmp_path).with_demo(library)
     rows = demo.run("threads", "--demo", "-s", "stations", "--all", "--json", "id,change").json

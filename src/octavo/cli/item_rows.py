@@ -303,11 +303,11 @@ async def find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequ
     """Return the spaces and open change requests that can have threads, those with open threads first. The value is
     None for a space. With `--space`, only the space and its change requests. Raises ApiError or Failure."""
     chosen_space = await resolver.chosen_space()
-    spaces = [chosen_space] if chosen_space is not None else await resolver.spaces()
+    spaces = [chosen_space] if chosen_space is not None else await resolver.spaces(fresh=True)
     found: list[tuple[Discussion, ChangeRequest | None, int]] = [(each.ref, None, each.comments) for each in spaces]
     for organization in await resolver.organizations():
         for status in UNDECIDED:
-            for each in await all_items(resolver.live, change_requests_op(organization.id, status), is_fresh=False):
+            for each in await all_items(resolver.live, change_requests_op(organization.id, status)):
                 if each.space is not None and (chosen_space is None or each.space == chosen_space.id):
                     at = ChangeRequestRef(space_id=each.space, change_request_id=each.id)
                     found.append((at, each, each.comments))

@@ -71,7 +71,7 @@ CHANGES_COLUMNS = (
     OutputColumn("author", "from"),
     OutputColumn("updatedAt", "updated"),
 )
-_SPACE_COLUMNS = (OutputColumn("ref", link="url"), *CHANGES_COLUMNS[1:])
+_COLUMNS_WITH_REF = (OutputColumn("ref", link="url"), *CHANGES_COLUMNS[1:])
 """Columns of the list if it has change requests of several spaces."""
 
 
@@ -115,7 +115,7 @@ class ChangeList:
             owner = self._space or await resolver.organization()
             open_in_browser(self._session, owner.urls.app)
             return
-        columns = CHANGES_COLUMNS if self._space is not None else _SPACE_COLUMNS
+        columns = CHANGES_COLUMNS if self._space is not None else _COLUMNS_WITH_REF
         with Output(options, CHANGE_FIELDS, columns, empty="No change requests.") as output:
             author = await resolver.user(options.author) if options.author is not None else None
             reviewer = await resolver.user(options.reviewer) if options.reviewer is not None else None
@@ -364,7 +364,7 @@ MERGE = CliCommand(
 )
 
 
-_SPACES_COLUMNS = (
+_SPACE_COLUMNS = (
     OutputColumn("ref", link="url"),
     OutputColumn("title", can_be_cut=True),
     OutputColumn("changesOpen", "open changes"),
@@ -383,7 +383,7 @@ def _run_spaces(options: argparse.Namespace) -> int:
 
 
 async def _print_spaces(session: Session, options: argparse.Namespace) -> None:
-    with Output(options, SPACE_FIELDS, _SPACES_COLUMNS, empty="No spaces.") as output:
+    with Output(options, SPACE_FIELDS, _SPACE_COLUMNS, empty="No spaces.") as output:
         spaces = await RefResolver(session, options).spaces(fresh=True)
         output.total = len(spaces)
         for each in spaces:

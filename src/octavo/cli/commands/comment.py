@@ -412,8 +412,8 @@ def _page_of(row: Row) -> str:
     return (page["path"] or page["title"]) if page is not None else ""
 
 
-def _names_of(comment: comments.Comment) -> set[str]:
-    """Return what a REF can have after `@` for a thread: its ID, and the key of its block."""
+def _ref_suffixes(comment: comments.Comment) -> set[str]:
+    """Return the texts that name a thread after the `@` of a REF: its ID, and the key of its block."""
     return {comment.id, comment.target.node.id} if comment.target.node is not None else {comment.id}
 
 
@@ -445,7 +445,7 @@ async def _print_threads(session: Session, options: argparse.Namespace) -> None:
     resolver = RefResolver(session, options)
     columns = [each for each in _THREAD_COLUMNS if each.name != "status" or options.status == "all"]
     with Output(options, THREAD_FIELDS, columns, empty="No threads.") as output:
-        threads = await _load_selected(resolver, options)
+        threads = await _load_selected_threads(resolver, options)
         output.total = len(threads)
         for each in threads:
             replies = await load_replies(resolver, each) if "replies" in output.printed_fields else ()
@@ -453,7 +453,7 @@ async def _print_threads(session: Session, options: argparse.Namespace) -> None:
                 break
 
 
-async def _load_selected(resolver: RefResolver, options: argparse.Namespace) -> list[FoundThread]:
+async def _load_selected_threads(resolver: RefResolver, options: argparse.Namespace) -> list[FoundThread]:
     """Return the threads that the options select, newest first. Raises ApiError or Failure."""
     filters = {"status": options.status}
     if options.author is not None:
@@ -461,7 +461,7 @@ async def _load_selected(resolver: RefResolver, options: argparse.Namespace) -> 
     if options.ref is not None:
         target = await resolver.resolve(options.ref)
         found = await load_threads(resolver, target, **filters)
-        lists = [[each for each in found if not target.block or target.block in _names_of(each.comment)]]
+        lists = [[each for each in found if not target.block or target.block in _ref_suffixes(each.comment)]]
     else:
         discussions = await find_discussions(resolver)
 

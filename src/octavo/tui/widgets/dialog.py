@@ -57,29 +57,29 @@ class FrameLayout(VerticalLayout):
         placements = super().arrange(parent, children, size, greedy)
         bottom = max((each.region.bottom + each.margin.bottom for each in placements), default=0)
         missing_rows = bottom - size.height if size.height else 0
-        removed_rows = self._removable_rows(placements, missing_rows)
+        added_rows = -self._removable_rows(placements, missing_rows)
         if missing_rows < 0 and isinstance(parent, DialogFrame) and parent.min_rows:
-            removed_rows = missing_rows
+            added_rows = -missing_rows
         moved_rows = 0
         new_placements: list[WidgetPlacement] = []
         for each in placements:
             region = each.region.translate((0, moved_rows))
-            if removed_rows and _can_shorten(each.widget):
-                region = region.grow(Spacing(bottom=-removed_rows))
-                moved_rows, removed_rows = -removed_rows, 0
+            if added_rows and _has_automatic_height(each.widget):
+                region = region.grow(Spacing(bottom=added_rows))
+                moved_rows, added_rows = added_rows, 0
             new_placements.append(each._replace(region=region))
         return new_placements
 
     def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
         """Return by how many rows the scrolling child can get shorter: at most `missing_rows`. `MIN_ROWS` must stay."""
-        heights = (each.region.height for each in placements if _can_shorten(each.widget))
+        heights = (each.region.height for each in placements if _has_automatic_height(each.widget))
         return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
 
 
 _FRAME_LAYOUT = FrameLayout()
 
 
-def _can_shorten(widget: Widget) -> bool:
+def _has_automatic_height(widget: Widget) -> bool:
     height = widget.styles.height
     return widget.styles.overflow_y == "auto" and height is not None and height.is_auto
 
