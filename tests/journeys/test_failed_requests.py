@@ -94,6 +94,22 @@ async def test_failed_write_is_retried_or_discarded_in_the_activity(stage: Stage
         await run.see("Open 71")
 
 
+async def test_text_typed_while_a_review_is_sent_is_kept(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        run.gate.shut(reviews.Submit)
+        await run.press("/", *"refused", "enter", "A")
+        await run.type("The quotes are curly.")
+        await run.press("ctrl+s")
+        await run.press("A")
+        await run.press("ctrl+u")
+        await run.type("The links are broken.")
+        await run.press("escape")
+        run.gate.open()
+        await run.hear("Requested changes on #7")
+        await run.press("A")
+        await run.see("The links are broken.")
+
+
 @pytest.mark.before_release
 async def test_text_of_a_refused_review_is_kept(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

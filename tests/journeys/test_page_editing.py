@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 YUKI = "yuki-tanabe"
+MARKED = "<<<<<<< yours\nMine\n=======\nTheirs\n>>>>>>> theirs\n"
 
 
 async def page_source(run: Run, page: str) -> str:
@@ -211,7 +213,7 @@ async def test_conflict_in_a_draft_for_a_merged_request_opens_in_the_editor(
         text = await page_source(run, page)
         _, key = await edit_as_yuki(run, page, text)
         await run.ask(change_requests.Update(at=key.request_ref, status="archived"), MARA)
-        marked = f"<<<<<<< yours\nMine\n=======\nTheirs\n>>>>>>> theirs\n\n{text}"
+        marked = f"{MARKED}\n{text}"
         await run.app.session.drafts.save(key.stored_key, marked)
         await run.press("e")
         await run.see("Resolve conflicts", "1 conflict with the change request")
@@ -277,6 +279,66 @@ async def test_texts_of_several_killed_runs_are_all_kept(stage: Stage) -> None:
         texts = [each.text.text for each in page_drafts(run.app.session.drafts, HARBOUR.space_id, page)]
         assert len(texts) == 3
         assert all(any(f"{number} questions" in each for each in texts) for number in ("four", "five", "six"))
+
+
+async def test_text_of_a_killed_run_does_not_replace_a_newer_draft(stage: Stage) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        path = await leave_editor_file(run, page, three="five")
+        text = path.read_text().replace("five questions", "four questions")
+        key = PageDraftKey(HARBOUR.space_id, page, path.name.split(".")[3])
+        await run.app.session.drafts.save(key.stored_key, text)  # Another edit, because the editor was still open.
+        await run.press("e")
+        await run.see("Continue editing")
+        texts = [each.text.text for each in page_drafts(run.app.session.drafts, HARBOUR.space_id, page)]
+        assert sorted(number for each in texts for number in ("four", "five") if f"{number} questions" in each) == [
+            "five",
+            "four",
+        ]
+
+
+async def test_text_of_a_killed_run_replaces_the_draft_with_which_the_editor_was_opened(stage: Stage) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        path = await leave_editor_file(run, page, three="five")
+        text = path.read_text().replace("five questions", "four questions")
+        key = PageDraftKey(HARBOUR.space_id, page, path.name.split(".")[3])
+        await run.app.session.drafts.save(key.stored_key, text)
+        note = path.with_name(f"{path.name}.json")
+        note.touch()
+        os.utime(note, times=(opened := run.clock().timestamp() + 1, opened))
+        await run.press("e")
+        await run.see("Continue editing")
+        (draft,) = page_drafts(run.app.session.drafts, HARBOUR.space_id, page)
+        assert "five questions" in draft.text.text
+
+
+async def test_draft_that_is_edited_while_it_is_sent_is_kept(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    replacements = [("three questions", "four questions"), ("four questions", f"five questions\n\n{MARKED}")]
+
+    def edit(app: object, text: str, folder: Path, *, save_text: Callable[[str], str], **keywords: object) -> Edited:
+        edited = text.replace(*replacements.pop(0))
+        assert save_text(edited) == ""
+        return Edited(edited)
+
+    monkeypatch.setattr(page_edit, "edit_text", edit)
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        run.gate.shut(content.Edit)
+        await run.press("e")
+        await run.see("New change request")
+        await run.press("enter")
+        await run.until(lambda: run.gate.waiting > 0, "send the text")
+        await run.press("e")
+        await run.see("Continue editing")
+        await run.press("enter")
+        await run.see("Send Welcome with conflicts?")
+        run.gate.open()
+        await run.hear("Saved Welcome to #9 Edit Welcome.")
+        await run.press("escape")
+        await run.hear("Your text is saved as a draft.")
+        (draft,) = page_drafts(run.app.session.drafts, HARBOUR.space_id, page)
+        assert "five questions" in draft.text.text
 
 
 EDITOR = """

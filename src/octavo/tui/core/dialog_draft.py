@@ -71,6 +71,17 @@ class DialogDraft:
         """Delete the draft, because the server has the text."""
         self.autosave(self._initial)
 
+    def deletion(self) -> Callable[[], None]:
+        """Return a function that calls `delete`, unless the user has changed the draft since. Call this before the text
+        is sent."""
+        sent_text = self.text
+
+        def delete_if_unchanged() -> None:
+            if self.text == sent_text:
+                self.delete()
+
+        return delete_if_unchanged
+
     def _draft(self, text: str) -> str:
         return "" if text.strip() == self._initial.strip() else text
 

@@ -142,21 +142,24 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
     text that was rejected or cannot be read stays in its file. Raises NotSaved if a draft cannot be saved."""
     if not (files := _orphaned_files(app, space_id, page_id)):
         return
-    from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
+    from octavo.tui.terminal import external_editor  # lazy: after a crash
 
-    # The file of a draft has a newer text than the draft, so save the text even if it equals the page.
-    draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space_id, page_id)}
+    drafts = {draft.key: draft for draft in page_drafts(app.session.drafts, space_id, page_id)}
     saved_keys: set[PageDraftKey] = set()
     for path, key in files:
-        result, note = read_back(path), read_note(path)
+        result, note = external_editor.read_back(path), external_editor.read_note(path)
         # A rejected text stays in its file, which the activity list shows.
-        if isinstance(result, Edited) and not (note and note.reason):
-            if result.text.strip() and (key in draft_keys or not await _is_unchanged(app, key, result.text)):
-                # Two processes may have edited the page. Keep both texts.
-                free_key = unused_key(app.session.drafts, key) if key in saved_keys else key
+        if isinstance(result, external_editor.Edited) and not (note and note.reason):
+            draft = drafts.get(key)
+            is_known = draft is not None and draft.text.text == result.text
+            # If the editor was opened with the draft, the file is newer, even if its text equals the page.
+            if result.text.strip() and not is_known and (draft or not await _is_unchanged(app, key, result.text)):
+                # Otherwise, another edit of the page has the same key. Keep both texts.
+                is_other = key in saved_keys or (draft is not None and draft.saved_at > external_editor.note_time(path))
+                free_key = unused_key(app.session.drafts, key) if is_other else key
                 await DialogDraft(app, free_key.stored_key).save(result.text)
                 saved_keys.add(free_key)
-            delete_file(path)
+            external_editor.delete_file(path)
 
 
 def _orphaned_files(app: Shell, space_id: str, page_id: str) -> list[tuple[Path, PageDraftKey]]:

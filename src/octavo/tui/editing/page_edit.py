@@ -261,22 +261,28 @@ class PageEdit:
     async def _write(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> ChangeRequest | None:
         """Send an edited text and show the result. Return the change request. None if the text was not sent."""
         app, screen = self.app, self.app.screen
+        delete_draft = DialogDraft(app, key.stored_key).deletion()
         change_request = await target_change_request.find_or_create(app, target)
         if change_request is None:
             return None
         try:
-            key = await self._move_draft(key, change_request, edited)
+            if key.request_id != change_request.id:
+                key = replace(key, request_id=change_request.id)
+                await DialogDraft(app, key.stored_key).save(edited.text)
+                delete_draft()
+                delete_draft = DialogDraft(app, key.stored_key).deletion()
             outcome = await write_page(
                 app.session.live, change_request.ref(self.space), self.page_id, key.base_ref, edited
             )
             if outcome.kind == "conflict" and outcome.text is not None:
                 key = await self._save_conflict(key, outcome.text, outcome.revision)
+                delete_draft()
         except NotSaved as error:
             app.say(f"Could not send {self.title}: {error}", tone="failed")
             return None
         title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
-            DialogDraft(app, key.stored_key).delete()
+            delete_draft()
             target_change_request.record_edit(app, self.space, change_request)
             app.say(await self._success_message(title, key, outcome))
             return change_request
@@ -292,16 +298,12 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision_id: str) -> PageDraftKey:
-        """Replace a draft by `text`, which has conflict markers and is based on `revision_id`. Return the key of the
-        new draft. Raises NotSaved."""
-        if key.revision_id == revision_id:
-            await DialogDraft(self.app, key.stored_key).save(text.text)
-            return key
+        """Save `text`, which has conflict markers and is based on `revision_id`, as a new draft. Return its key. `key` is
+        the key of the old draft. Raises NotSaved."""
         # The page may have another draft that is based on `revision_id`.
         new_key = unused_key(self.app.session.drafts, replace(key, revision_id=revision_id))
         await DialogDraft(self.app, new_key.stored_key).save(text.text)
         store_conflict_base(self.app, new_key, key.revision_id)
-        await DialogDraft(self.app, key.stored_key).save("")
         return new_key
 
     def _resolve_conflicts(self, key: PageDraftKey, change_request: ChangeRequest) -> None:
@@ -314,13 +316,6 @@ class PageEdit:
             self._resolve_conflicts(draft.key, target.change_request)
         else:  # The conflict view needs a change request, and a new one does not exist yet.
             await self._edit(draft.key, target, draft.text)
-
-    async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, edited: Raw) -> PageDraftKey:
-        new_key = replace(key, request_id=change_request.id)
-        if new_key != key:
-            await DialogDraft(self.app, new_key.stored_key).save(edited.text)
-            await DialogDraft(self.app, key.stored_key).save("")
-        return new_key
 
     async def _success_message(self, title: str, key: PageDraftKey, outcome: PageOutcome) -> str:
         if outcome.kind == "same":

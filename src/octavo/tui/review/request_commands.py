@@ -350,10 +350,11 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
 
 def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
     at, name = target.at, target.name
+    deletions = [draft.deletion() for draft in drafts]
 
     def drop_drafts(_: object) -> None:
-        for draft in drafts:
-            draft.delete()
+        for delete_draft in deletions:
+            delete_draft()
 
     action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
     cache_edit = change_requests.Get(at=at), lambda cached: cached.model_copy(update=changes)
@@ -423,13 +424,15 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
 def _create(app: Shell, space: SpaceRef) -> None:
     draft = DialogDraft(app, f"subject {space.space_id}")
 
-    def on_created(change_request: ChangeRequest) -> None:
-        draft.delete()
-        remember_target(app, space, change_request)
-        app.say(f"Created #{change_request.number} {change_request.title}")
-        app.go(ToChangeRequest(change_request.ref(space), change_request))
-
     def on_answer(answer: Confirmed) -> None:
+        delete_draft = draft.deletion()
+
+        def on_created(change_request: ChangeRequest) -> None:
+            delete_draft()
+            remember_target(app, space, change_request)
+            app.say(f"Created #{change_request.number} {change_request.title}")
+            app.go(ToChangeRequest(change_request.ref(space), change_request))
+
         sending = create(app.session.live, space, answer.text)
         app.writes.send(
             "create the change request", sending, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED

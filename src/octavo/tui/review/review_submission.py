@@ -214,8 +214,10 @@ def _submit(app: Shell, target: RequestTarget, status: Verdict, comment_text: st
         app.writes.submit_review(action, sending, message=f"Submitting your review of {name} with {pending_text}…")
         return
 
+    delete_draft = draft.deletion()
+
     def on_submitted(_: object) -> None:
-        draft.delete()
+        delete_draft()
         target.view.refresh_data()
 
     app.writes.send(

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
 from subprocess import DEVNULL, Popen
@@ -430,6 +431,13 @@ def read_note(path: Path) -> FileNote | None:
     if not all(isinstance(each, str) for each in texts) or not isinstance(process, int):
         return None
     return FileNote(texts[0], texts[1], texts[2], texts[3], process)
+
+
+def note_time(path: Path) -> datetime:
+    """Return when the editor of a file was opened: when its note was written. The start of 1970 without a note."""
+    with suppress(OSError):
+        return datetime.fromtimestamp(_note_path(path).stat().st_mtime, UTC)
+    return datetime.fromtimestamp(0, UTC)
 
 
 def delete_file(path: Path) -> None:
