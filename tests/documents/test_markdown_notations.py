@@ -96,6 +96,16 @@ CASES = {
         "paragraph a\ndivider\ntable [header_hidden=True]\n  row\n    cell b\nheading [level=2] C\n"
         "expandable D\n  list\n    item\n      paragraph e\n    item\n      paragraph f",
     ),
+    "blocks after a tag on the same line": (
+        "{% stepper %}\n{% step %}### A\nb\n{% endstep %}\n{% step %}##C {% endstep %}\n{% endstepper %}\n\n"
+        "{% hint %} d\ne {% endhint %}\n\n* f\n  {% tab %}{% hint %}* g\n  * h {% endhint %}{% endtab %}\n\n"
+        "{% hint %}| i | j |\n|-|-|\n| k | l |\n{% endhint %}m",
+        "stepper\n  step\n    heading [level=3] A\n    paragraph b\n  step\n    heading [level=2] C\n"
+        "hint [style=info]\n  paragraph d e\nlist\n  item\n    paragraph f\n    tabs\n      tab\n"
+        "        hint [style=info]\n          list\n            item\n              paragraph g\n"
+        "            item\n              paragraph h\n"
+        "hint [style=info]\n  table\n    row\n      cell k\n      cell l\nparagraph m",
+    ),
     "divider after a row on the same line": (
         "| a | b |\n|-|-|\n| c | d |***\n\ne",
         "table\n  row\n    cell c\n    cell d\ndivider\nparagraph e",

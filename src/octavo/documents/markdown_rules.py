@@ -160,11 +160,16 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
     if _code_in_tag(state, tag, start, line):
         return True
     _push_tag(state, tag, start, line)
-    position = tag.end
-    if _fence_after_tag(state, position, line, end):
-        return True
-    _push_rest(state, position, line)
+    position = _push_tags(state, tag.end, line)
     state.line = line + 1
+    if code_match := _ONE_LINE_CODE.fullmatch(state.src, position, state.eMarks[line]):
+        token = state.push("fence", "code", 0)
+        token.content, token.map = code_match[2].strip() + "\n", [line, line + 1]
+        _push_rest(state, code_match.end(2) + len(code_match[1]), line)
+    elif state.src.startswith("{%", position):
+        _push_rest(state, position, line)
+    elif position < state.eMarks[line]:
+        _parse_from(state, state.md.block.ruler.getRules(""), position, line, end)
     return True
 
 
@@ -207,33 +212,22 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
     """Parse the rest of a line after a tag: further tags, and then text as a paragraph."""
+    if rest_of_line := state.src[_push_tags(state, position, line) : state.eMarks[line]].strip():
+        _push_paragraph(state, rest_of_line, line)
+
+
+def _push_tags(state: StateBlock, position: int, line: int) -> int:
+    """Parse the tags that begin at `position` in a line. Return the position after them and after blanks."""
     scanner: TagScanner = state.env["tags"]
+    line_end = state.eMarks[line]
     while True:
-        line_end = state.eMarks[line]
         while position < line_end and state.src[position] in " \t":
             position += 1
         next_tag = scanner.tag_at(position) if state.src.startswith("{%", position) else None
         if next_tag is None or next_tag.end > line_end:
-            break
+            return position
         _push_tag(state, next_tag, line, line)
         position = next_tag.end
-    if rest_of_line := state.src[position:line_end].strip():
-        _push_paragraph(state, rest_of_line, line)
-
-
-def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
-    """Parse a code fence that follows a tag on the same line. Return False if there is none."""
-    while state.src.startswith((" ", "\t"), position):
-        position += 1
-    if not state.src.startswith(("```", "~~~"), position):
-        return False
-    if code_match := _ONE_LINE_CODE.fullmatch(state.src, position, state.eMarks[line]):
-        token = state.push("fence", "code", 0)
-        token.content, token.map = code_match[2].strip() + "\n", [line, line + 1]
-        _push_rest(state, code_match.end(2) + len(code_match[1]), line)
-        state.line = line + 1
-        return True
-    return _parse_from(state, [fence_rule], position, line, end)
 
 
 def _parse_from(state: StateBlock, rules: Iterable[RuleFuncBlockType], position: int, line: int, end: int) -> bool:
