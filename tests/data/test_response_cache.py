@@ -131,6 +131,32 @@ def test_version_is_removed_with_its_response(tmp_path: Path, clock: Clock) -> N
     again.close()
 
 
+def test_version_of_a_response_that_could_not_be_written_is_not_stored(tmp_path: Path, clock: Clock) -> None:
+    cache, get = ResponseCache(tmp_path, "mia", now=clock), spaces.Get(at=HERE)
+    put(cache, (get, SPACE))
+    cache.put_version(URL, "v1")
+    cache._writer.submit(_use_no_more_disk_space).result()
+    cache.put(get, SPACE.model_copy(update={"title": "New " * 10_000}))
+    cache.put_version(URL, "v2")
+    cache.flush()
+    assert cache.get(get) is None, "the old response must not be shown as the new one"
+    cache.close()
+    again = ResponseCache(tmp_path, "mia", now=clock)
+    assert again.versions[URL].fingerprint == "v1"
+    assert value(again.get(get)) == SPACE
+    again.put(get, newer := SPACE.model_copy(update={"comments": 4}))
+    again.put_version(URL, "v3")
+    again.flush()
+    assert again._stored_versions()[URL].fingerprint == "v3"
+    assert value(again.get(get)) == newer
+    again.close()
+
+
+def _use_no_more_disk_space(db: sqlite3.Connection) -> None:
+    (page_count,) = db.execute("PRAGMA page_count").fetchone()
+    db.execute(f"PRAGMA max_page_count = {page_count}")
+
+
 def test_old_responses_are_evicted_and_immutable_ones_stay(tmp_path: Path, clock: Clock) -> None:
     cache = ResponseCache(tmp_path, now=clock)
     put(cache, (op(1), SPACE), (OF_REVISION, content.PageTree(pages=())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -98,6 +99,8 @@ class ResponseCache:
         self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not on disk yet, each with the time of its request, by URL."""
+        self._unstored_urls: set[str] = set()
+        """URLs of the responses that could not be written. The file may have older responses."""
         if self._path is not None:
             self._writer.submit(self._evict_if_intact)
 
@@ -114,6 +117,8 @@ class ResponseCache:
         url = encode(op).url
         if (unwritten := self._unwritten.get(url)) is not None:
             return _body(op, unwritten[0]), unwritten[1]
+        if url in self._unstored_urls:
+            return None
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
         return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
@@ -137,14 +142,13 @@ class ResponseCache:
                 row = (self._namespace, url, body, time, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
-        def write_and_forget(db: sqlite3.Connection) -> None:
-            try:
-                write(db)
-            finally:
-                if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
-                    self._unwritten.pop(url, None)
+        def on_written(future: Future[object]) -> None:
+            change = self._unstored_urls.discard if future.exception() is None else self._unstored_urls.add
+            change(url)
+            if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
+                self._unwritten.pop(url, None)
 
-        self._write(write_and_forget)
+        self._write(write).add_done_callback(on_written)
         self._puts += 1
         if self._puts % PUTS_PER_EVICTION == 0 and self._path is not None:
             self._writer.submit(self._evict)
@@ -153,8 +157,13 @@ class ResponseCache:
         """Store which version of the response at `url` is cached. `error` is the message if the server refused the
         request. `requested_at` is now if it is None."""
         version = self.versions[url] = Version(fingerprint, requested_at or self._now(), error)
-        insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
-        self._execute_later(insert, url, fingerprint, version.requested_at.timestamp(), error)
+        row = (self._namespace, url, fingerprint, version.requested_at.timestamp(), error)
+
+        def insert(db: sqlite3.Connection) -> None:
+            if url not in self._unstored_urls:  # otherwise, an older response would count as current
+                db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", row)
+
+        self._write(insert)
 
     def drop_version(self, url: str) -> None:
         """Delete the version of a response that cannot be read from disk, so that it is fetched again."""
@@ -283,7 +292,7 @@ class ResponseCache:
         """Run an SQL statement in the background. Its first parameter is the namespace."""
         self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
-    def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
+    def _write(self, statement: Callable[[sqlite3.Connection], object]) -> Future[None]:
         def write(db: sqlite3.Connection) -> None:
             try:
                 statement(db)
@@ -291,7 +300,7 @@ class ResponseCache:
                 self._is_damaged = self._is_damaged or shows_damage(error)
                 raise
 
-        self._writer.submit(write)
+        return self._writer.submit(write)
 
     def _open(self) -> sqlite3.Connection:
         path = self._path
