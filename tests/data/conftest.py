@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -42,9 +42,14 @@ class ManualOutbox(Outbox):
         return self._record(await super().add_pending_comments(writes))
 
     async def submit_review(
-        self, at: Discussion, last: NewWrite | None = None, *, once_key: str = ""
+        self,
+        at: Discussion,
+        last: NewWrite | None = None,
+        *,
+        once_key: str = "",
+        comment_ids: Collection[str] | None = None,
     ) -> tuple[OutboxEntry, ...]:
-        return self._record(await super().submit_review(at, last, once_key=once_key))
+        return self._record(await super().submit_review(at, last, once_key=once_key, comment_ids=comment_ids))
 
     def _record(self, entries: tuple[OutboxEntry, ...]) -> tuple[OutboxEntry, ...]:
         if entries:

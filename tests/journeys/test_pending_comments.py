@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, comments, reviews
+from octavo.api.bodies import Markdown
+from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.store import take_pending_comment
 from octavo.tui.comments import thread_commands
 from tests.journeys.stage import MARA, Run, Stage
@@ -110,6 +112,25 @@ async def test_comment_sent_before_its_confirmed_removal_is_not_called_removed(s
         await run.sent()
         await run.press("y")
         await run.hear("Could not remove the comment: it was sent, removed or decided in the meantime.")
+
+
+async def test_comment_added_after_the_review_dialog_was_opened_stays_pending(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_changes_of_seven(run)
+        await add_pending_comment(run, "Say which zone.")
+        await run.press("a")
+        await run.see("1 pending comment will be sent with the review:")
+        (entry,) = run.app.session.outbox.entries
+        op = comments.Create(at=entry.at, body=Markdown(markdown="Written in another Octavo."))
+        await run.app.session.outbox.add_pending_comments([NewWrite(op, "comment")])
+        await run.press("ctrl+s")
+        await run.hear("Submitting your review of #7 with 1 pending comment…")
+        await run.later(seconds=6)
+        await run.until(lambda: len(run.gate.sent(reviews.Submit)) == 1, "submit the review")
+        assert [op.body.markdown for op in run.gate.sent(comments.Create)] == ["Say which zone."]
+        assert [each.traits.text for each in run.app.session.outbox.pending_comments(entry.at)] == [
+            "Written in another Octavo."
+        ]
 
 
 async def test_comment_removed_by_another_instance_is_not_called_discarded(stage: Stage) -> None:

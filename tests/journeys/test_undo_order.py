@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.api import comments, reviews, spaces
+from octavo.api import change_requests, comments, reviews, spaces
 from octavo.api.content import Edit
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
@@ -65,6 +65,52 @@ async def test_direct_write_that_is_being_sent_is_not_skipped_by_undo(stage: Sta
         await run.hear("Deleted Copy of Harbour API")
         await run.press("u")
         await run.hear("Restored your draft.")
+
+
+async def test_comment_is_stored_while_another_write_is_sent(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"refused", "enter", "E")
+        await run.see("Edit the details of #7")
+        await run.type(" now")
+        run.gate.shut(change_requests.Update)
+        await run.press("enter")
+        await run.until(lambda: run.gate.waiting > 0, "send the details")
+        await run.press("2")
+        await select_first_paragraph(run)
+        await run.press("c")
+        await run.type("Say which zone.")
+        await run.press("ctrl+s")
+        await run.hear("Sending comment…")
+        await run.press("c")
+        await run.type("And why.")
+        run.gate.open()
+        await run.hear("Saved the details of #7.")
+        await run.press("escape")
+        assert [draft.text for draft in run.app.session.drafts.all()] == ["And why."]
+        await run.sent()
+        assert [op.body.markdown for op in run.gate.sent(comments.Create)] == ["Say which zone."]
+
+
+async def test_comment_is_stored_while_a_review_is_checked(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_changes_of_seven(run)
+        await add_pending_comment(run, "Say which zone.")
+        run.gate.shut(change_requests.Get)
+        await run.press("a")
+        await run.press("ctrl+s")
+        await run.until(lambda: run.gate.waiting > 0, "check the change request")
+        await run.press("c")
+        await run.type("And why.")
+        await run.press("ctrl+t")
+        await run.hear("Your review now has 2 pending comments.")
+        await run.press("u")
+        await run.hear("Canceled: comment")
+        await run.press("u")
+        await run.hear("Could not undo “approve #7” yet: it is being sent. Press u again in a moment.")
+        run.gate.open()
+        await run.hear("Submitting your review of #7 with 1 pending comment…")
+        await run.press("u")
+        await run.hear("Canceled: approve #7. Pending again: comment")
 
 
 async def test_second_undo_after_a_review_cancels_its_newest_comment(stage: Stage) -> None:

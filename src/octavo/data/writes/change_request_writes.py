@@ -5,7 +5,7 @@ Each function sends a direct write, returns a SendResult, and raises no ApiError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 from octavo.api import change_requests, reviews
@@ -98,9 +98,10 @@ async def submit_review(
     *,
     action: str,
     draft_key: str = "",
+    comment_ids: Collection[str] | None = None,
 ) -> SendResult[tuple[OutboxEntry, ...]]:
     """Submit the pending comments, and then the review. Send nothing if the head is not `expected_revision`. Without a
-    connection, the comments stay pending. See `review` for `action`."""
+    connection, the comments stay pending. See `review` for `action`, and `Outbox.submit_review` for `comment_ids`."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     expected = ExpectedState(revision=expected_revision)
     new_write = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)
@@ -108,7 +109,7 @@ async def submit_review(
         change_request = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(change_request, expected)) is not None:
             return SendResult("changed", f"{changed.message} {_STILL_PENDING}")
-        entries = await live.outbox.submit_review(at, new_write)
+        entries = await live.outbox.submit_review(at, new_write, comment_ids=comment_ids)
     except (ApiError, NotSaved) as error:
         failure = error if isinstance(error, ApiError) else None
         return SendResult("refused", f"{error} {_STILL_PENDING}", error=failure)

@@ -7,7 +7,7 @@ import asyncio
 import os
 import random
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -255,9 +255,15 @@ class Outbox:
         await self._entries.apply(entry_id, move)
 
     async def submit_review(
-        self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
+        self,
+        at: Discussion,
+        final_write: NewWrite | None = None,
+        *,
+        once_key: str = "",
+        comment_ids: Collection[str] | None = None,
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, then `final_write`, and return these entries. Raises NotSaved.
+        """Submit the pending comments of `at`, then `final_write`, and return these entries. With `comment_ids`, submit
+        only the comments with these entry IDs. Raises NotSaved.
 
         Empty if there are none, if a command has used `once_key` before, or if `final_write` is a review and another
         review of `at` is being sent.
@@ -268,7 +274,9 @@ class Outbox:
         used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
         submit = partial(machine.submit, review_id=review_id, now=self._now(), held_until=held_until)
         on_entry = partial(used_drafts.delete, self.state.namespace)
-        stored = await self._entries.submit_review(at, self._account.may_send, submit, entries, on_entry, once_key)
+        stored = await self._entries.submit_review(
+            at, self._account.may_send, submit, entries, on_entry, once_key, comment_ids
+        )
         self._on_added(stored, used_drafts)
         return stored
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import cache
@@ -331,9 +331,10 @@ class OutboxEntries:
         final_entries: Sequence[OutboxEntry],
         on_entry: EntryCallback,
         once_key: str,
+        comment_ids: Collection[str] | None,
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at` for which `may_send` is True, by the transition `change`. Then store
-        `final_entries`. Return all these entries. Empty if a `--once` key was used before, or if `final_entries` has a
+        """Submit the pending comments of `at` for which `may_send` is True, by the transition `change`. Their IDs are in
+        `comment_ids`, or any if that is None. Then store `final_entries`. Return all these entries. Empty if a `--once` key was used before, or if `final_entries` has a
         review and another review of `at` is being sent."""
         now = self.now()
 
@@ -346,14 +347,15 @@ class OutboxEntries:
             own_entries = [entry for entry in stored_entries if may_send(entry)]
             if any(entry.traits.is_review for entry in final_entries) and has_review_in_flight(own_entries, at):
                 return ()
-            comment_ids = tuple(entry.id for entry in own_entries if entry.state == "pending" and entry.at == at)
-            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids]
+            pending_ids = [entry.id for entry in own_entries if entry.state == "pending" and entry.at == at]
+            submitted_ids = [each for each in pending_ids if comment_ids is None or each in comment_ids]
+            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in submitted_ids]
             for entry in final_entries:
                 _insert_entry(db, self.state.namespace, entry)
                 on_entry(db, entry)
             for submitted_entry in filter(None, submitted):
                 _remember_once(db, self.state.namespace, submitted_entry, once_key)
-            return (*comment_ids, *(entry.id for entry in final_entries))
+            return (*submitted_ids, *(entry.id for entry in final_entries))
 
         ids = await self._write(submit)
         return tuple(entry for entry in self.all if entry.id in ids)

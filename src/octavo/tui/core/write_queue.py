@@ -93,7 +93,10 @@ class WriteQueue:
         before it is sent."""
         self._app, self._get_session, self._go_to_thread, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
-        """Held while a write is stored or undone, so that the undo history is in the order of the writes."""
+        """Held while a write is stored or undone, so that the undo history is in the order of the writes. Never held
+        during a request: the draft of a comment would stay, and the user could send the comment again."""
+        self._visible_lock = asyncio.Lock()
+        """Held while a write is sent that the screen already shows, so that such writes are sent in order."""
         self._steps: list[_UndoStep] | None = None
         """The undo history, the newest entry last. None until it is first needed."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -145,14 +148,15 @@ class WriteQueue:
         message: str,
     ) -> None:
         """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
-        app = self._app
-        async with self._lock:
-            result = await sending
-            if result.kind != "done":
-                app.say(f"Could not {action}. {result.message}", tone="failed")
-                return
-            if entries := result.result:
-                self._add_step(WriteGroup(tuple(entry.id for entry in entries), entries[0].review))
+        app, running_write = self._app, self._add_running(action)
+        result = await sending
+        entries = result.result
+        self._end_step(
+            running_write, WriteGroup(tuple(entry.id for entry in entries), entries[0].review) if entries else None
+        )
+        if result.kind != "done":
+            app.say(f"Could not {action}. {result.message}", tone="failed")
+            return
         delay = self._undo_seconds
         app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
 
@@ -172,16 +176,18 @@ class WriteQueue:
         """Send a write without the outbox, then show `message`, or the error and `failure_hint`. `on_success` is called
         with the result. `make_undo` gets the result and returns how to undo the write. Without it, `no_undo_reason`
         says why the write cannot be undone. `is_visible` is True if the screen already shows the write."""
-        app, running_write = self._app, _RunningWrite(action)
+        app, running_write = self._app, self._add_running(action)
         if is_visible:
-            async with self._lock:
-                self._add_step(running_write)
+            async with self._visible_lock:
                 outcome = await sending
         else:
-            # Not under the lock, because the search for a write whose response was lost may take a minute.
-            self._add_step(running_write)
             outcome = await self._send_with_progress(action, sending)
-        self._end_step(running_write, outcome, no_undo_reason, make_undo)
+        step: _UndoStep | None = None
+        if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
+            step = make_undo(outcome.result)
+        elif outcome.kind in ("done", "unknown"):
+            step = no_undo_reason or _cannot_undo(action)
+        self._end_step(running_write, step)
         if outcome.kind != "done" or outcome.result is None:
             app.say(f"{outcome.message} {failure_hint}".rstrip(), tone="failed")
             return
@@ -190,18 +196,13 @@ class WriteQueue:
         if on_success is not None and not app.is_ending:
             on_success(outcome.result)
 
-    def _end_step(
-        self,
-        running_write: _RunningWrite,
-        outcome: SendResult[T],
-        no_undo_reason: str,
-        make_undo: Callable[[T], DirectUndo] | None,
-    ) -> None:
-        step: _UndoStep | None = None
-        if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
-            step = make_undo(outcome.result)
-        elif outcome.kind in ("done", "unknown"):
-            step = no_undo_reason or _cannot_undo(running_write.action)
+    def _add_running(self, action: str) -> _RunningWrite:
+        running_write = _RunningWrite(action)
+        self._add_step(running_write)
+        return running_write
+
+    def _end_step(self, running_write: _RunningWrite, step: _UndoStep | None) -> None:
+        """Replace a write in the undo history by `step`. None removes the write: it was not made."""
         new_steps = [] if step is None else [step]
         history = self._history()
         history[:] = [step for each in history for step in (new_steps if each is running_write else [each])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
@@ -199,17 +199,27 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         intro="\n".join([*describe_pending(pending_comments, target.titles(), target.pending_note), *_describe_proposed(app, target)]),
     )  # fmt: skip
 
-    app.ask(dialog, lambda answer: _submit(app, target, status, answer.text, draft))
+    shown_ids = {entry.id for entry in pending_comments}
+    app.ask(dialog, lambda answer: _submit(app, target, status, answer.text, draft, shown_ids))
 
 
-def _submit(app: Shell, target: RequestTarget, status: Verdict, comment_text: str, draft: DialogDraft) -> None:
+def _submit(
+    app: Shell,
+    target: RequestTarget,
+    status: Verdict,
+    comment_text: str,
+    draft: DialogDraft,
+    shown_ids: Collection[str],
+) -> None:
+    """Submit a review with the pending comments in `shown_ids`, which the user has seen in the dialog."""
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
     is_approval = status == "approved"
     action = f"approve {name}" if is_approval else f"request changes on {name}"
-    if pending_comments := app.session.outbox.pending_comments(at):
-        pending_text = plural(len(pending_comments), "pending comment")
+    comment_ids = {entry.id for entry in app.session.outbox.pending_comments(at)}.intersection(shown_ids)
+    if comment_ids:
+        pending_text = plural(len(comment_ids), "pending comment")
         sending = change_request_writes.submit_review(
-            live, at, status, revision, comment_text, action=action, draft_key=draft.key
+            live, at, status, revision, comment_text, action=action, draft_key=draft.key, comment_ids=comment_ids
         )
         app.writes.submit_review(action, sending, message=f"Submitting your review of {name} with {pending_text}…")
         return
