@@ -11,6 +11,7 @@ from octavo.api.errors import Forbidden, Lost, NotSent, Trace, rejected
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
+from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
@@ -339,6 +340,20 @@ async def test_undo_of_a_review_undone_by_another_instance_does_nothing(
     undone = await other.undo_newest()
     outbox._entries.reload()
     assert (undone, outbox.entries, drafts.all()) == (None, before, ())
+
+
+async def test_undo_of_a_review_is_complete_or_changes_nothing(outbox: ManualOutbox, at: ChangeRequestRef) -> None:
+    await add_pending(outbox, at, "One", "Two")
+    await outbox.submit_review(at, NewWrite(reviews.Submit(at=at, status="approved"), "approve"))
+    before = outbox.entries
+    fail = "CREATE TEMP TRIGGER fail BEFORE UPDATE ON outbox BEGIN SELECT raise(FAIL, 'disk error'); END"
+    await outbox.state.write(lambda db: db.execute(fail))
+    with pytest.raises(NotSaved):
+        await outbox.undo_newest()
+    assert outbox.entries == before, "the comments must not be sent without their review"
+    await outbox.state.write(lambda db: db.execute("DROP TRIGGER fail"))
+    await outbox.undo_newest()
+    assert [each.state for each in outbox.entries] == ["pending", "pending"]
 
 
 async def test_undo_of_a_review_keeps_comments_withdrawn_elsewhere(

@@ -142,7 +142,7 @@ class ResponseCache:
                 row = (self._namespace, url, body, time, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
-        def on_written(future: Future[object]) -> None:
+        def on_written(future: Future[None]) -> None:
             change = self._unstored_urls.discard if future.exception() is None else self._unstored_urls.add
             change(url)
             if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile

@@ -309,17 +309,18 @@ class Outbox:
     async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
         """Delete the entries that wait, and make submitted comments pending again. Return the changed entries by ID."""
         states = ("pending", "held", "queued")
-        submitted = [
-            entry.id
-            for entry in entries
-            if entry.review and entry.state in ("held", "queued") and not entry.traits.is_review
-        ]
-        waiting = [entry.id for entry in entries if entry.state in states and entry.id not in submitted]
-        store = self._entries
-        removed = await store.remove(waiting, self._restore_draft, lambda each: each.state in states) if waiting else ()
-        returned = await store.apply_to_all(submitted, machine.return_to_review) if submitted else ()
-        undo_by_id = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
-        return undo_by_id | {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
+        waiting = [entry.id for entry in entries if entry.state in states]
+        submitted = [entry.id for entry in entries if entry.review and not entry.traits.is_review]
+        if not waiting:
+            return {}
+
+        def may_remove(entry: OutboxEntry) -> bool:
+            return entry.state in states and entry.id not in submitted
+
+        changed = await self._entries.remove(waiting, self._restore_draft, may_remove, machine.return_to_review)
+        return {
+            entry.id: _EntryUndo(entry, "Pending again" if entry.id in submitted else "Canceled") for entry in changed
+        }
 
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user, or search for its result first. Raises NotSaved."""

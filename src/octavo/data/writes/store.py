@@ -333,9 +333,9 @@ class OutboxEntries:
         once_key: str,
         comment_ids: Collection[str] | None,
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at` for which `may_send` is True, by the transition `change`. Their IDs are in
-        `comment_ids`, or any if that is None. Then store `final_entries`. Return all these entries. Empty if a `--once` key was used before, or if `final_entries` has a
-        review and another review of `at` is being sent."""
+        """Submit the pending comments of `at` for which `may_send` is True, by the transition `change`. Then store
+        `final_entries`. Return all these entries. With `comment_ids`, leave out comments with other IDs. Empty if a
+        `--once` key was used before, or if `final_entries` has a review and another review of `at` is being sent."""
         now = self.now()
 
         def submit(db: sqlite3.Connection) -> tuple[str, ...]:
@@ -361,20 +361,29 @@ class OutboxEntries:
         return tuple(entry for entry in self.all if entry.id in ids)
 
     async def remove(
-        self, entry_ids: Sequence[str], on_entry: EntryCallback, may_remove: Callable[[OutboxEntry], bool]
+        self,
+        entry_ids: Sequence[str],
+        on_removed: EntryCallback,
+        may_remove: Callable[[OutboxEntry], bool],
+        change: EntryTransition | None = None,
     ) -> tuple[OutboxEntry, ...]:
-        """Delete and return those entries for which `may_remove` returns True."""
+        """Delete those entries for which `may_remove` returns True, and apply the transition `change` to the others, in
+        one transaction. Return the deleted and the changed entries."""
+        now = self.now()
 
-        def remove_allowed(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
-            removed_entries = tuple(entry for entry in entries if entry is not None and may_remove(entry))
-            for entry in removed_entries:
-                db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-                _forget_once(db, self.state.namespace, entry)
-                on_entry(db, entry)
-            return removed_entries
+        def remove_or_change(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+            results: list[OutboxEntry | None] = []
+            for entry in filter(None, [_find_entry(db, entry_id) for entry_id in entry_ids]):
+                if may_remove(entry):
+                    db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
+                    _forget_once(db, self.state.namespace, entry)
+                    on_removed(db, entry)
+                    results.append(entry)
+                elif change is not None:
+                    results.append(change_entry(db, self.state.namespace, entry.id, change, now))
+            return tuple(filter(None, results))
 
-        return await self._write(remove_allowed)
+        return await self._write(remove_or_change)
 
     def reload(self) -> None:
         """Read all entries from state.db again. Notify observers if an entry has changed."""
