@@ -213,7 +213,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.query_text = query
         self.apply_filter()
         if self._filter_line is not None:
-            self._filter_line.show_filter(query, self.counts.summary)
+            self._filter_line.show_filter(query, self.match_count(), self.counts.loaded)
         self.post_message(self.FilterChanged(self))
         self.refresh_bindings()
 

@@ -389,7 +389,7 @@ class FilterLine(Widget):
         line. Its argument is True if there is a filter."""
         super().__init__()
         self._apply, self._leave = apply, leave
-        self._matches = ""
+        self._match_count, self._item_count = 0, 0
         self._input = FilterInput()
         self._input.can_focus = False  # Only an open line may get the focus.
 
@@ -409,26 +409,27 @@ class FilterLine(Widget):
         self.display = False
         self._input.can_focus = False
 
-    def show_filter(self, query: str, matches: str) -> None:
-        """Show the filter and the number of matches, such as `2 of 31 shown`. Without a filter, hide the line unless
-        its input has the focus."""
+    def show_filter(self, query: str, match_count: int, item_count: int) -> None:
+        """Show the filter and the number of matches. Without a filter, hide the line unless its input has the focus."""
         if query != self._input.value:
             self._input.value = query
         if query:
             self.open(focus=False)
         elif not self._input.has_focus:
             self.close()
-        self._matches = matches if query else ""
+        self._match_count, self._item_count = match_count, item_count
         self._show_count()
 
     def on_resize(self) -> None:
         self._show_count()
 
     def _show_count(self) -> None:
-        """Show the number of matches in the longest form that fits, such as `2 of 31 shown` or `2/31`."""
+        """Show the number of matches in the longest form that fits, such as `2 of 31 shown` or `2/31`. It is padded, so
+        that typing does not change the layout."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
-        match_count, _, total = self._matches.removesuffix(" shown").partition(" of ")
-        texts = (self._matches, f"{match_count} shown", f"{match_count}/{total}") if total else (self._matches,)
+        total = str(self._item_count)
+        matches = str(self._match_count).rjust(len(total))
+        texts = (f"{matches} of {total} shown", f"{matches} shown", f"{matches}/{total}") if self._input.value else ()
         text = next((each for each in texts if len(each) <= free_width), "")
         for count in self.query(".filter--count").results(ChangingText):
             count.update(Content(text))
