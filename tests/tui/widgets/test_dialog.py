@@ -172,6 +172,11 @@ class OneLineDialog(Dialog[None]):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+        self.render_count = 0
+
+    def render(self) -> Any:
+        self.render_count += 1
+        return super().render()
 
     def compose(self) -> ComposeResult:
         text = Static(f"dialog {self.number}")
@@ -217,3 +222,17 @@ async def test_change_below_three_dialogs_is_painted_only_once(number: int) -> N
         with count_work() as work:
             await asyncio.sleep(0.5)
         assert not work
+
+
+async def test_message_to_a_screen_below_a_dialog_does_not_paint_the_dialog() -> None:
+    async with app_with_three_dialogs() as app:
+        lowest, top = app.screen_stack[1], app.screen_stack[-1]
+        assert isinstance(top, OneLineDialog)
+        lowest.query_one(Static).update("changed")
+        while lines(app)[0].strip() != "changed":
+            await wait_idle(app)
+        render_count = top.render_count
+        for _ in range(3):
+            lowest.call_later(lambda: None)
+            await wait_idle(app)
+        assert top.render_count == render_count
