@@ -418,6 +418,16 @@ def test_prose_is_not_squeezed_for_a_long_word() -> None:
     assert "4fa1c09be7725d13880bb6f2" not in "\n".join(lines)
 
 
+def test_columns_are_closer_if_more_words_then_stay_whole() -> None:
+    term = "Genetic analysis overall carrier interpretation:Imp:Pt:Bld/Tiss:Nar:Molgen"
+    rows = f"| 823801010000103 | 4498991010000115 | US: A | {term} | CS |\n"
+    markdown = f"| Concept Id | Description Id | Acceptability | Term | Case |\n|-|-|-|-|-|\n{rows}"
+    wide, narrow = ([line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain())] for width in (90, 76))
+    assert wide[0].split("  ")[0].strip() == narrow[0].split("  ")[0].strip() == "Concept Id"
+    assert {"823801010000103", "4498991010000115", "Acceptability"} <= set("\n".join(narrow).split())
+    assert [line.find("44989") - line.find("103") for lines in (wide, narrow) for line in lines if "103" in line] == [6, 5]
+
+
 def test_korean_words_stay_whole() -> None:
     titles, cells = "| 첫날 안내 | 둘째 | 셋째 | 넷째 |", f"| 등대지기 안내문 | {PROSE} | {PROSE} | {PROSE} |"
     lines = [line.text for line in lay_out(parse(f"{titles}\n|-|-|-|-|\n{cells}\n").blocks, 50, Styles.plain())]

@@ -136,14 +136,17 @@ class TableGrid:
     """For each row in `body`, its block."""
     omitted_rows: int = 0
     """Number of rows at the end that are left out because the table is too large."""
+    gap: int = COLUMN_GAP
+    broken_columns: int = 0
+    """Number of columns in which a word is broken. If the table is too wide, one more."""
 
     @property
     def width(self) -> int:
-        return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
+        return sum(self.widths) + self.gap * (len(self.widths) - 1)
 
     def hidden_column_counts(self, pan: int, available_width: int) -> tuple[int, int]:
         """Return how many columns are not fully visible at the left and right if the table is scrolled `pan` cells."""
-        ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
+        ends = [end + self.gap * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
 
@@ -210,7 +213,9 @@ def fit_columns(
         least = _widths_for_longest_words(all_rows, widths, broken_words, parts, available_width)
         max_widths = [least[index] if index in broken_words else wide for index, wide in enumerate(natural_widths)]
         widths = _share_widths(max_widths, least, text_sizes, available_width)
-    return TableGrid(head, body, aligns, widths)
+    broken_columns = sum(each.word > width for each, width in zip(longest_words_by_column, widths, strict=True))
+    is_too_wide = _excess_width(widths, available_width) > 0
+    return TableGrid(head, body, aligns, widths, broken_columns=broken_columns + is_too_wide)
 
 
 class _WordPartWidths:
@@ -402,7 +407,7 @@ def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[S
         line: list[StyledText] = []
         for index, lines in enumerate(wrapped_cells):
             if index:
-                line.append(decoration(" " * COLUMN_GAP))
+                line.append(decoration(" " * table_grid.gap))
             pieces = lines[number] if number < len(lines) else []
             line += pad(pieces, table_grid.widths[index], PLAIN, table_grid.aligns[index])
         while line and line[-1].is_decoration and not line[-1].text.strip():
@@ -519,6 +524,10 @@ def grid_by_width(
 
     def grid(available_width: int) -> TableGrid:
         table_grid = fit_columns(head, body, aligns, available_width, hints)
+        if table_grid.broken_columns:
+            closer_grid = fit_columns(head, body, aligns, available_width + len(aligns) - 1, hints)
+            if closer_grid.broken_columns < table_grid.broken_columns:
+                table_grid, closer_grid.gap = closer_grid, COLUMN_GAP - 1
         table_grid.rows, table_grid.omitted_rows = body_rows, len(block.children) - len(rows)
         return table_grid
 
@@ -548,7 +557,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
             lambda block: _fit_table(context, sample_rows(block), columns, width, available_width),
             width,
         )
-        table_grid.widths = sample_grid.widths
+        table_grid.widths, table_grid.gap = sample_grid.widths, sample_grid.gap
         table_grid.head = table_grid.head if bounds.is_first else []
     table_width = max(width, min(table_grid.width + 2, available_width))
     overflow = max(0, table_grid.width - (table_width - 2))
