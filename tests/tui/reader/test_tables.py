@@ -422,10 +422,15 @@ def test_columns_are_closer_if_more_words_then_stay_whole() -> None:
     term = "Genetic analysis overall carrier interpretation:Imp:Pt:Bld/Tiss:Nar:Molgen"
     rows = f"| 823801010000103 | 4498991010000115 | US: A | {term} | CS |\n"
     markdown = f"| Concept Id | Description Id | Acceptability | Term | Case |\n|-|-|-|-|-|\n{rows}"
-    wide, narrow = ([line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain())] for width in (90, 76))
+    wide, narrow = (
+        [line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain())] for width in (90, 76)
+    )
     assert wide[0].split("  ")[0].strip() == narrow[0].split("  ")[0].strip() == "Concept Id"
     assert {"823801010000103", "4498991010000115", "Acceptability"} <= set("\n".join(narrow).split())
-    assert [line.find("44989") - line.find("103") for lines in (wide, narrow) for line in lines if "103" in line] == [6, 5]
+    assert [line.find("44989") - line.find("103") for lines in (wide, narrow) for line in lines if "103" in line] == [
+        6,
+        5,
+    ]
 
 
 def test_korean_words_stay_whole() -> None:
