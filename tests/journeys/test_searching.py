@@ -7,16 +7,18 @@ import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 from textual.events import Key
 
 from octavo.api import change_requests, content, search, urls
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.cli import sessions
 from octavo.server.app import Platform
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.row_list import RowList
@@ -327,18 +329,43 @@ async def test_enter_before_the_server_responds_opens_the_visible_result(
         assert isinstance(run.app.screen, ChangeRequestScreen), run.text
 
 
-async def test_second_enter_while_a_change_request_loads_opens_it(stage: Stage) -> None:
+async def test_found_change_request_opens_before_the_server_responds(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
         run.gate.shut(change_requests.Get)
         await run.press("s", *"battery")
         await run.see("▌ #2  Battery figures")
-        await run.press("enter", "enter")
+        await run.press("enter")
+        assert isinstance(run.app.screen, ChangeRequestScreen)
+        assert "#2 Battery figures for cold harbours" in run.text
         run.gate.open()
         await run.see("#2 Battery figures for cold harbours", "PAGES  0 of 2 viewed")
-        assert isinstance(run.app.screen, ChangeRequestScreen)
         await run.press("escape")
         await run.see("Limpet manual")
+
+
+async def test_change_request_that_is_not_cached_says_that_it_is_loading(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        run.gate.shut()
+        run.app.go(ToChangeRequest(ChangeRequestRef(space_id="limpet-manual", change_request_id="unknown")))
+        await run.hear("Loading the change request…")
+        run.gate.open()
+        await run.gone("Loading the change request…")
+
+
+async def test_kind_of_the_first_result_has_one_heading(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await read_threads(run)
+        run.gate.shut(search.InOrganization)
+        await run.press("s", *"sensor")
+        rows = run.app.screen.query_one("#hits", RowList)
+        await run.until(lambda: {each.kind for each in rows.items} == {"thread"}, "find threads only")
+        run.gate.open()
+        await run.until(lambda: any(each.kind == "page" for each in rows.items), "find pages")
+        kinds = [kind for kind, _ in groupby(each.kind for each in rows.items)]
+        assert kinds[:2] == ["thread", "page"]
+        assert len(kinds) == len(set(kinds))
 
 
 @pytest.mark.before_release
@@ -392,19 +419,15 @@ async def test_second_enter_opens_one_result_only(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
         run.gate.shut(search.InOrganization)
-        run.gate.shut(change_requests.Get)
         await run.press("s")
         screen = run.app.screen
         assert isinstance(screen, SearchScreen)
         await enter_before_first_result(run, "battery")
         await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
         await run.press("enter")
-        run.gate.open(change_requests.Get)
-        await run.until(lambda: screen._found_pages.value is not None)
-        await run.settle()
-        assert run.app.screen is screen
         run.gate.open()
         await run.see("Battery figures for cold harbours", "#2")
+        await run.settle()
         assert isinstance(run.app.screen, ChangeRequestScreen)
 
 

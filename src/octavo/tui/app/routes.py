@@ -31,6 +31,7 @@ from octavo.tui.core.routes import (
     ToThread,
 )
 from octavo.tui.core.view import View
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.reader.reading_position import ReadingPositions
 from octavo.tui.terminal.display import simplify_emoji
@@ -162,7 +163,10 @@ def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     if change_request is None:
 
         async def load_and_go() -> None:
-            change_request: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
+            with show_progress(shell, "Loading the change request…"):
+                change_request: ChangeRequest = await shell.session.live.cached_or_fetch(
+                    _get_change_request(at=route.at)
+                )
             go(shell, replace(route, change_request=change_request))
 
         shell.background(load_and_go())

@@ -1,7 +1,8 @@
 """Search dialog that shows pages, threads, change requests and spaces while the user types.
 
 Results from the search index on this computer (`data/search_index.py`) appear first. When the server has responded, the
-pages that it found are listed above them. Only the first result stays first, so that enter opens what the user sees.
+pages that it found are listed above them. Only the first result and its kind stay first, so that enter opens what the
+user sees.
 """
 
 from __future__ import annotations
@@ -346,7 +347,8 @@ class SearchScreen(Dialog[None]):
         ]
         if (first := self._first_result) is not None:
             first = next((result for result in results if result.key == first.key), first)
-            results = [first, *(result for result in results if result.key != first.key)]
+            others = (result for result in results if result.key != first.key)
+            results = [first, *sorted(others, key=lambda result: result.kind != first.kind)]
         return results
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
@@ -443,7 +445,8 @@ class SearchScreen(Dialog[None]):
         if result.kind == "thread" and result.index_hit is not None:
             self._open_thread(result.index_hit)
         elif result.kind == "change request":
-            self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=result.space, change_request_id=result.id)))
+            at = ChangeRequestRef(space_id=result.space, change_request_id=result.id)
+            self.shell.go(ToChangeRequest(at, result.change_request))
         elif result.kind == "collection":
             self.shell.go(ToCollection(result.id))
         else:

@@ -50,6 +50,8 @@ class SearchResult:
     """Path of the page in its space."""
     index_hit: search_index.Hit | None = None
     """Hit in the search index on this computer. None for a result of the server."""
+    change_request: ChangeRequest | None = None
+    """Change request to open. None if it is not loaded, or for another kind of result."""
 
     @property
     def key(self) -> str:
@@ -91,7 +93,8 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
         return []
     space, change, page = content.space, content.change_request, content.page
     if change is not None:
-        return [SearchResult("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)]
+        title = f"#{change.number}  {change.title}"
+        return [SearchResult("change request", space.id, change.id, title, space.title, change_request=change)]
     if page is not None:
         return [SearchResult("page", space.id, page.id, page.title, space.title)]
     return [SearchResult("space", space.id, space.id, space.title, "space")]
@@ -194,6 +197,7 @@ def change_request_results(
             " · ".join(filter(None, (request.status, request.author_name))),
             detail=short_age(request.updated_at),
             url=request.urls.app or "",
+            change_request=request,
         )
         for request in change_requests
         if request.space and all(word in fold(f"#{request.number} {request.title}") for word in words)
