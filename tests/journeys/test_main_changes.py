@@ -221,7 +221,7 @@ async def test_merge_of_several_in_another_order_waits_for_its_checks(stage: Sta
         assert isinstance(dialog, MergeSeveralDialog)
         assert dialog.why_not_confirm() is None
         dialog.move(1)
-        assert dialog.why_not_confirm() == "The checks are still running."
+        assert dialog.why_not_confirm() == "The checks are still loading."
 
 
 def dialog_of(run: Run) -> CheckedDialog[object]:

@@ -36,7 +36,7 @@ async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: st
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
         await open_merge_dialog(run, "refused")
-        await run.see("The checks are still running.")
+        await run.see("The checks are still loading.")
         await run.pilot.press(key)
         await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
         assert not [worker for worker in run.app.workers if worker.group == "checks" and not worker.is_finished]
@@ -71,8 +71,10 @@ async def test_dialog_keeps_its_place_when_the_checks_arrive(
         region, button_region = frame.region, no_button.region
         run.gate.open()
         await run.until(lambda: dialog.content is not None, "load the checks")
+        await run.until(lambda: not dialog._is_key_delayed, "show the key that confirms")
         assert frame.region == region, run.text
-        assert no_button.region.y == button_region.y
+        assert no_button.region == button_region, run.text
+        assert dialog.query_one(".confirm--body").region.bottom < no_button.region.y, "a row stays free"
 
 
 @pytest.mark.before_release
@@ -95,7 +97,7 @@ async def test_y_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
         run.gate.shut(reviews.List)
         await open_merge_dialog(run, "refused")
         await run.press("y")
-        await run.hear("The checks are still running.")
+        await run.hear("The checks are still loading.")
         dialog = run.app.screen
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()

@@ -63,6 +63,7 @@ async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: S
             await run.ask(site_structure.DeleteSection(at=SITE, site_section_id=section), NOOR)
         await run.press("r")
         await run.see("The site has no spaces. To add a space, press esc")
+        assert "You can undo this" not in run.text
         await run.press("y")
         assert len(run.gate.sent(sites.Publish)) == 1, "only u may have published the site"
 

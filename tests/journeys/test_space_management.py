@@ -75,6 +75,7 @@ async def create_space(run: Run, title: str) -> None:
     await run.type("space at the top")
     await run.press("enter")
     await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+    await run.see("for example 🚀")
     await run.press(*title, "ctrl+s")
     await run.hear(f"Created {title}.")
 

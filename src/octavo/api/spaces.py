@@ -114,7 +114,7 @@ class Create(InOrganization, Operation[Space], post="/spaces"):
     """Create a space with one empty page, at the top level or in a collection."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
-    emoji: Annotated[str, Field(max_length=50)] | None = None
+    emoji: Annotated[str, Field(max_length=50)] | None = Field(None, examples=["🚀"])
     parent: Id | None = Field(None, title="Collection")
     """The collection to create the space in. If not set, the space is created at the top level."""
     edit_mode: Literal["live", "locked"] | None = None
@@ -138,7 +138,7 @@ class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "em
     """Change the settings of a space. Omitted fields stay unchanged."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
-    emoji: Annotated[str, Field(max_length=50)] | None = None
+    emoji: Annotated[str, Field(max_length=50)] | None = Field(None, examples=["🚀"])
     icon: WebAddress | None = None
     """A link to an image. Set an emoji or an icon, not both."""
     edit_mode: Literal["live", "locked"] | None = None

@@ -151,7 +151,8 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
-    return DialogContent(tuple(info_rows), intro="", text_below="You can undo this by pressing u.", blocked=blocked)
+    text_below = "" if blocked else "You can undo this by pressing u."
+    return DialogContent(tuple(info_rows), intro="", text_below=text_below, blocked=blocked)
 
 
 def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
@@ -177,12 +178,8 @@ def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
         InfoRow("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
     )
     blocked = "" if site.published else "This site is not published."
-    return DialogContent(
-        tuple(info_rows),
-        intro="",
-        text_below="You can publish the site again with the same link by pressing u.",
-        blocked=blocked,
-    )
+    text_below = "" if blocked else "You can publish the site again with the same link by pressing u."
+    return DialogContent(tuple(info_rows), intro="", text_below=text_below, blocked=blocked)
 
 
 def _audience(snapshot: SiteSnapshot) -> InfoRow:

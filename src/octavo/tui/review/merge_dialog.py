@@ -50,7 +50,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             verb="Merge",
             intro=change_request.title,
             checks_label="checks",
-            blocked_while_loading="The checks are still running.",
+            blocked_while_loading="The checks are still loading.",
             blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
             load=lambda: run_checks(app.session.live, at, app.settings.linters),
             make_content=lambda checks: _dialog_content(app, at, checks),
@@ -311,7 +311,7 @@ async def merge_in_order(
 
 
 _FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
-_CHECKING = "The checks are still running."
+_CHECKING = "The checks are still loading."
 _EDITED = "this change request was edited after the checks ran"
 _INTRO = (
     "Octavo will merge the change requests in this order. Before each merge, Octavo will repeat the checks. "

@@ -60,7 +60,7 @@ def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
         intro=f"{change_request.title}\n\nOctavo will create a change request that reverts the changed pages. "
         "Main will not change until you merge that change request.",
         checks_label="reverts",
-        blocked_while_loading="The checks are still running.",
+        blocked_while_loading="The checks are still loading.",
         blocked_on_error="Could not load the changes, so you cannot revert them yet. Press r to retry.",
         load=lambda: _load_checks(app, space, change_request),
         make_content=_dialog_content,

@@ -127,7 +127,7 @@ def update_dialog(
             verb="Update",
             intro=change_request.title,
             checks_label="checks",
-            blocked_while_loading="The checks are still running.",
+            blocked_while_loading="The checks are still loading.",
             blocked_on_error="Could not load the checks, so you cannot update yet. Press r to retry.",
             load=lambda: preview_update(app.session.live, at),
             make_content=lambda preview: _dialog_content(app, at, preview, reopen),
