@@ -46,6 +46,20 @@ async def test_title_of_the_focused_pane_has_the_accent_color(stage: Stage) -> N
         assert left not in accented_titles(run)
 
 
+async def test_key_bar_of_an_empty_list_offers_no_row_commands(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        for row_command in ("enter open", "space scroll", "x select"):
+            assert row_command in run.keybar
+        await run.press("/", *"zzqq", "enter")
+        for row_command in ("enter open", "space scroll", "x select"):
+            assert row_command not in run.keybar
+        await run.press("x")
+        await run.hear("There is nothing to select here.")
+        await run.press("escape")
+        for row_command in ("enter open", "space scroll", "x select"):
+            assert row_command in run.keybar
+
+
 @pytest.mark.before_release
 async def test_bars_of_a_hidden_view_are_updated_when_it_is_shown(
     stage: Stage, monkeypatch: pytest.MonkeyPatch

@@ -229,7 +229,8 @@ def _scroll_preview(view: ListView[Any], step: int) -> None:
 def browse_commands(noun: str) -> tuple[Command[Any], ...]:
     """Return the commands that scroll the preview, and select the next and previous item (`noun` in their help)."""
     return (
-        Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: _scroll_preview(view, 1), shown=False),
+        Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: _scroll_preview(view, 1),
+                applies=lambda _, view: not view.rows.is_empty, shown=False),
         Command("read_back", "b", "Scroll back", f"Scroll up; at the top, go to the previous {noun}", run=lambda _, view: _scroll_preview(view, -1), shown=False),
         Command("next", "J", "Next", f"Go to the next {noun}", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", f"Go to the previous {noun}", run=lambda _, view: view.rows.move(-1), shown=False),

@@ -49,7 +49,7 @@ LIST: Commands[LineList] = Commands(
     "list",
     (
         Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(),
-                why_not=lambda _, lines: None if lines.keys else "There is nothing to open here."),
+                why_not=lambda _, lines: None if lines.keys else "There is nothing to open here.", applies=lambda _, lines: not lines.is_empty),
         Command("down", "j,down", "Down", "Go to the next item", run=lambda _, lines: lines.move(1), shown=False),
         Command("up", "k,up", "Up", "Go to the previous item", run=lambda _, lines: lines.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first item", run=lambda _, lines: lines.go_to_first(), shown=False),
@@ -264,6 +264,10 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     @property
     def is_waiting_for_lines(self) -> bool:
         return self.state.shows_loading and not self.keys
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.keys and not self.state.shows_loading
 
     def run_waiting_commands(self) -> None:
         if self.app.focused is not self:

@@ -288,7 +288,7 @@ def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | No
 
 
 def _can_select_row(app: App[Any], selection: RowSelection[Any]) -> bool:
-    return (item := selection.rows.item) is None or selection.can_select(item)
+    return not selection.rows.is_empty and ((item := selection.rows.item) is None or selection.can_select(item))
 
 
 SELECTION: Commands[RowSelection[Any]] = Commands(
