@@ -10,6 +10,7 @@ import pytest
 from textual.color import Color
 from textual.content import Content
 from textual.events import AppBlur, AppFocus
+from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.api import change_requests, spaces
@@ -20,6 +21,7 @@ from octavo.data.queries import UNDECIDED, change_requests_op, spaces_op
 from octavo.tui.core.view import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
+from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import short_texts
 from tests.journeys.faulty_server import Fault, FaultyServer
 from tests.journeys.stage import Run, Stage
@@ -58,6 +60,29 @@ async def test_key_bar_of_an_empty_list_offers_no_row_commands(stage: Stage) -> 
         await run.press("escape")
         for row_command in ("enter open", "space scroll", "x select"):
             assert row_command in run.keybar
+
+
+async def test_notice_stays_in_all_frames_of_a_view_that_is_shown_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames: list[str] = []
+
+    def paint(screen: Screen[Any], paint: Callable[[Screen[Any]], None] = Screen._compositor_refresh) -> None:
+        paint(screen)
+        if screen.is_current:
+            frames.append("\n".join(strip.text for strip in painted_rows(screen)))
+
+    monkeypatch.setattr(Screen, "_compositor_refresh", paint)
+    async with stage.play(start="comments", every_frame=True) as run:
+        await run.press("3")
+        await run.press("4")
+        await run.press("d")
+        await run.see("u undo")
+        await run.press("3")
+        frames.clear()
+        await run.press("4")
+        assert frames
+        assert all("u undo" in frame for frame in frames), run.text
 
 
 @pytest.mark.before_release
