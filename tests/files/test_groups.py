@@ -9,7 +9,7 @@ import pytest
 from octavo.api.content import Page, Revision
 from octavo.documents.folders.layout import FolderLayout
 from octavo.files.folder_merge import FolderMerge, IncomingFile, PullResult
-from octavo.files.local_changes import LocalFiles, PagePlacement, pulled_contents
+from octavo.files.local_changes import LocalFiles, PagePlacement, contents_of
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import PulledFolder
 
@@ -48,8 +48,8 @@ async def plan(top: Path, revision: Revision) -> ProposalPlan:
         return f"# {page.title}\n"
 
     folder = PulledFolder.read(top)
-    baseline = Baseline(dict(folder.files), pulled_contents(folder))
-    return await ProposalPlanner(folder, LocalFiles.read(folder), baseline, revision, revision, text).plan()
+    baseline = Baseline(dict(folder.files), contents_of(folder, folder.files))
+    return await ProposalPlanner(folder, LocalFiles.read(folder), baseline, revision, revision, revision, text).plan()
 
 
 def contents(*before: str, inside: tuple[str, ...]) -> str:

@@ -343,3 +343,137 @@ def test_empty_description_on_main_is_no_change() -> None:
     targets = LinkConverter(FolderLayout.of(Revision(id="r", pages=(page,)), "s"))
     change = page_change(before, mine, page, None, targets)
     assert (change.blocked, change.fields) == ([], {"description": "New"})
+
+
+async def test_page_that_an_earlier_proposal_deleted_is_restored_with_its_id(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    text, summary, page_id = docs.read("usage.md"), docs.read("SUMMARY.md"), await editor.id("Usage")
+    (docs.top / "usage.md").unlink()
+    docs.edit("SUMMARY.md", "* [Usage](usage.md)\n", "")
+    _, request = await propose(docs)
+    docs.write("usage.md", text.replace("Press", "Hold"))
+    docs.write("SUMMARY.md", summary)
+    plan, again = await propose(docs)
+    assert (plan.summary, again.id) == ("1 page edited, 1 restored", request.id)
+    at = request.ref(editor.space)
+    assert await editor.outline(at) == "Home Setup Usage"
+    restored = await editor.page("Usage", at)
+    assert (restored.id, restored.markdown) == (page_id, text.replace("Press", "Hold"))
+
+
+async def test_subpages_of_a_restored_page_stay_deleted(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.write("SUMMARY.md", "* [Home](README.md)\n* [Setup](setup.md)\n  * [Usage](usage.md)\n")
+    _, request = await propose(docs)
+    await editor.merge(request.ref(editor.space))
+    await docs.pull()
+    for name in ("setup.md", "setup/usage.md"):
+        (docs.top / name).unlink()
+    docs.write("SUMMARY.md", "* [Home](README.md)\n")
+    _, request = await propose(docs)
+    assert await editor.outline(request.ref(editor.space)) == "Home"
+    docs.write("setup.md", SETUP)
+    docs.write("SUMMARY.md", "* [Setup](setup.md)\n* [Home](README.md)\n")
+    await propose(docs)
+    assert await editor.outline(request.ref(editor.space)) == "Setup Home"
+
+
+async def test_new_page_that_was_deleted_can_be_added_again(docs: PulledSide, editor: SpaceEditor) -> None:
+    summary = docs.read("SUMMARY.md")
+    longer_summary = summary.replace("* [Setup]", "* [More](more.md)\n* [Setup]")
+    for listed, outline in ((longer_summary, "Home More Setup Usage"), (summary, "Home Setup Usage")) * 2:
+        docs.write("SUMMARY.md", listed)
+        if "More" in outline:
+            docs.write("more.md", "# More\n\nText.\n")
+        else:
+            (docs.top / "more.md").unlink()
+        _, request = await propose(docs)
+        assert await editor.outline(request.ref(editor.space)) == outline
+
+
+async def test_page_edited_by_an_earlier_proposal_can_be_deleted(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.edit("usage.md", "Press", "Hold")
+    await propose(docs)
+    (docs.top / "usage.md").unlink()
+    docs.edit("SUMMARY.md", "* [Usage](usage.md)\n", "")
+    _, request = await propose(docs)
+    assert await editor.outline(request.ref(editor.space)) == "Home Setup"
+
+
+async def test_file_that_is_renamed_and_rewritten_in_several_proposals_stays_one_page(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    texts = (
+        docs.read("setup.md"),
+        "# First steps\n\nDownload everything.\n",
+        "# First steps\n\nDownload everything.\n",
+    )
+    for old, new, text in zip(("setup", "start", "start"), ("start", "start", "begin"), texts, strict=True):
+        (docs.top / f"{old}.md").rename(docs.top / f"{new}.md")
+        docs.write(f"{new}.md", text)
+        docs.edit("SUMMARY.md", f"({old}.md)", f"({new}.md)")
+        plan, request = await propose(docs)
+        assert plan.summary == "1 page edited"
+    at = request.ref(editor.space)
+    assert await editor.outline(at) == "Home First steps Usage"
+    assert (await editor.page("First steps", at)).slug == "begin"
+
+
+async def kill_at(docs: PulledSide, number: int, kind: type[Operation[Any]]) -> None:
+    """Propose an edit of Setup, and end the process instead of sending the operation of a kind with this number."""
+    docs.edit("setup.md", "Install", "Download")
+    count = 0
+
+    async def send(op: Operation[Any]) -> Any:
+        nonlocal count
+        count += isinstance(op, kind)
+        if count == number:
+            raise ProcessKilled
+        return await docs.client(op)
+
+    docs.live.send = send
+    with pytest.raises(ProcessKilled):
+        await propose(docs)
+    docs.live.send = docs.client
+
+
+async def test_words_can_change_again_after_a_proposal_that_ended_early(docs: PulledSide, editor: SpaceEditor) -> None:
+    await kill_at(docs, 2, change_requests.Get)
+    docs.edit("setup.md", "Download", "Fetch")
+    plan, request = await propose(docs)
+    assert plan.summary == "1 page edited"
+    assert "Fetch it." in await text_of(editor, request.ref(editor.space), "Setup")
+
+
+async def test_links_of_a_new_page_are_complete_after_an_interruption(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.write("guides/README.md", "# Guides\n\nSee [more](more.md).\n")
+    docs.write("guides/more.md", "# More\n\nText.\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [Guides](guides/README.md)\n  * [More](guides/more.md)\n* [Setup]")
+    await kill_at(docs, 2, content.Edit)
+    _, request = await propose(docs)
+    at = request.ref(editor.space)
+    more = await editor.page("More", at)
+    assert await editor.outline(at) == "Home Guides(More) Setup Usage"
+    assert await text_of(editor, at, "Guides") == f"# Guides\n\nSee [more](/pages/{more.id}).\n"
+
+
+async def test_new_page_whose_text_begins_like_front_matter_keeps_its_text(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    docs.write("more.md", "---\ndescription: About\n---\n\n---\ntide: high\n---\n\nText.\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
+    before = docs.files()
+    _, request = await propose(docs)
+    assert "tide: high" in await text_of(editor, request.ref(editor.space), "More")
+    await editor.merge(request.ref(editor.space))
+    await docs.pull()
+    assert docs.files() == before
+
+
+async def test_program_that_waited_for_the_folder_sends_nothing_twice(docs: PulledSide) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    folder = docs.folder
+    await propose(docs)
+    with folder.locked() as current_folder:
+        plan = await Proposal(current_folder, docs.live, docs.client.download, "x").plan()
+    assert plan.is_empty

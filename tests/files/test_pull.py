@@ -376,3 +376,10 @@ async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, e
     assert docs.read("setup.md") == SETUP
     assert not (docs.top / "new.md").exists()
     assert docs.status() == []
+
+
+async def test_repeated_key_in_front_matter_is_not_lost(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install", "Download")))
+    docs.write("setup.md", f"---\ntags: red\ntags: blue\n---\n\n{SETUP}\nMore.\n")
+    await docs.pull()
+    assert docs.read("setup.md").startswith("---\ntags: red\ntags: blue\n---\n")

@@ -31,7 +31,7 @@ from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import LocalFiles, TableOfContents, files_after_proposal, pulled_contents
+from octavo.files.local_changes import LocalFiles, TableOfContents, contents_of, files_after_proposal
 from octavo.files.pulled_folder import FileKind, PulledFolder, SpaceReader, TrackedFile, is_utf8, text_digest, text_of
 
 YOURS, MAIN = "yours", "main"
@@ -135,7 +135,7 @@ class FolderMerge:
 
     def _merge_summary(self) -> None:
         file, data = self.folder.files.get(SUMMARY), self.local.data.get(SUMMARY)
-        base, local_entries = pulled_contents(self.folder), self.local.entries
+        base, local_entries = contents_of(self.folder, self.folder.files), self.local.entries
         local_changes.set_server_ids(base, local_entries, self.layout.entries)
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._last_pulled_text(file) or ""

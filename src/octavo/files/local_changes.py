@@ -251,7 +251,7 @@ class LocalFiles:
     entries: TableOfContents = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """Current paths of renamed files, by their path at the last pull."""
+    """Current paths of the files that were renamed since the last pull or proposal, by ID."""
     unlisted: list[str] = field(default_factory=list)
     """Paths of new pages that are not in `SUMMARY.md`."""
     problems: list[Problem] = field(default_factory=list)
@@ -274,10 +274,8 @@ class LocalFiles:
         files.unlisted = [path for path in pages if path not in listed_paths]
         files.problems = source.problems
         files.renamed = dict(_renames(files))
-        known_paths = {
-            files.renamed.get(file.path, file.path): file.id for file in folder.files.values() if file.kind == "page"
-        }
-        assign_ids(files.entries, known_paths, pulled_contents(folder))
+        known_paths = {files.current_path(file): file.id for file in folder.files.values() if file.kind == "page"}
+        assign_ids(files.entries, known_paths, contents_of(folder, folder.files))
         return files
 
     def _read(self, path: str) -> None:
@@ -291,7 +289,7 @@ class LocalFiles:
 
     def current_path(self, file: TrackedFile) -> str:
         """Return the current path of a file of the last pull: its new path if it was renamed."""
-        return self.renamed.get(file.path, file.path)
+        return self.renamed.get(file.id, file.path)
 
     def is_changed(self, file: TrackedFile) -> bool:
         """Return whether a file differs from the last pull or was deleted."""
@@ -320,13 +318,16 @@ class LocalFiles:
         return sorted(changes, key=lambda change: natural_order(change.path))
 
 
-def pulled_contents(folder: PulledFolder) -> TableOfContents:
-    """Return the table of contents of the last pull, with IDs. Empty if it had none. Raises NotPulled if damaged."""
-    file = folder.files.get(SUMMARY)
+def contents_of(
+    folder: PulledFolder, files: Mapping[str, TrackedFile], known_entries: Iterable[ContentsEntry] = ()
+) -> TableOfContents:
+    """Return the stored table of contents of `files`, with IDs. Groups and links get those of `known_entries`. Empty if
+    there is none. Raises NotPulled if damaged."""
+    file = files.get(SUMMARY)
     if file is None:
         return []
     entries = read_contents(folder, folder.base_text(file.base_sha256))
-    assign_ids(entries, {each.path: each.id for each in folder.files.values() if each.kind == "page"}, [])
+    assign_ids(entries, {each.path: each.id for each in files.values() if each.kind == "page"}, known_entries)
     return entries
 
 
@@ -401,17 +402,19 @@ def _regular_files(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield (old path, new path) of each renamed file."""
-    folder = files.folder
-    missing_files = {
-        file.path: file
-        for file in folder.files.values()
-        if file.path not in files.data and file.kind in ("page", "file")
-    }
-    new_paths = [path for path in files.data if path not in folder.files]
+    """Yield the ID and the new path of each renamed file."""
+    folder, last_files = files.folder, files_after_proposal(files.folder)
+    pulled_paths = {file.id: file.path for file in folder.files.values()}
+    missing_files: dict[str, TrackedFile] = {}
+    for file in last_files.values():
+        if file.path not in files.data and file.kind in ("page", "file"):
+            missing_files[file.path] = file
+        elif file.path != pulled_paths.get(file.id, file.path):
+            yield file.id, file.path
+    new_paths = [path for path in files.data if path not in last_files]
     if not missing_files or not new_paths:
         return
-    old_positions = _positions(pulled_contents(folder))
+    old_positions = _positions(contents_of(folder, last_files))
     positions = _positions(files.entries)
     old_texts = {
         path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing_files.items() if file.is_text
@@ -439,7 +442,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
             if new_path is not None:
                 del missing_files[old.path]
                 new_paths.remove(new_path)
-                yield old.path, new_path
+                yield old.id, new_path
 
 
 @dataclass(frozen=True)

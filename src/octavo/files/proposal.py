@@ -23,15 +23,17 @@ from octavo.api.content import (
     InsertFiles,
     InsertPage,
     NewFile,
+    Page,
+    RevertPage,
     Revision,
     UpdatePage,
 )
-from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
 from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWRITTEN, NO_CONTENT_EDITS, edit
-from octavo.documents import page_trees
+from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
 from octavo.files.folder_merge import finish_proposal
@@ -39,13 +41,11 @@ from octavo.files.local_changes import (
     NEW_PAGE_PREFIX,
     LocalFiles,
     PagePlacement,
-    assign_ids,
+    contents_of,
     files_after_proposal,
-    pulled_contents,
-    read_contents,
 )
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
-from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader
+from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader, TrackedFile
 
 MAX_EDIT_BYTES = 4_000_000
 """Largest edit that is sent, in bytes of text and files. The embedded platform takes 8 MiB."""
@@ -80,13 +80,25 @@ class Proposal:
         self.local = LocalFiles.read(self.folder)
         self._request = self.into or await self._open_request()
         at = self._request.ref(self._space) if self._request is not None else self._space
-        reader = SpaceReader(self.live.send, self.download, at)
-        self._head = await reader.revision()
-        base_ref = RevisionRef(space_id=self.folder.space_id, revision_id=self.folder.revision_id)
-        base_revision = await SpaceReader(self.live.send, self.download, base_ref).revision()
+        reader, pulled_reader = self._reader(at), self._reader_of(self.folder.revision_id)
+        self._head, base = await reader.revision(), await pulled_reader.revision()
+        head_ids = {page.id for page in self._head.walk()}
+        proposed_id = self.folder.proposal.get("revision") if self._is_request_stored else None
+        last_revision = await self._reader_of(proposed_id).revision() if proposed_id else base
         baseline = self._baseline()
-        self._recognize_new_pages(base_revision)
-        return await ProposalPlanner(self.folder, self.local, baseline, base_revision, self._head, reader.text).plan()
+        self._recognize_new_pages(base, baseline)
+
+        async def read_text(page: Page) -> str | None:
+            return await (reader if page.id in head_ids else pulled_reader).text(page)
+
+        planner = ProposalPlanner(self.folder, self.local, baseline, base, last_revision, self._head, read_text)
+        return await planner.plan()
+
+    def _reader(self, at: ContentRef) -> SpaceReader:
+        return SpaceReader(self.live.send, self.download, at)
+
+    def _reader_of(self, revision_id: str) -> SpaceReader:
+        return self._reader(RevisionRef(space_id=self.folder.space_id, revision_id=revision_id))
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -96,6 +108,11 @@ class Proposal:
     @property
     def _space(self) -> SpaceRef:
         return SpaceRef(space_id=self.folder.space_id)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True if the change request has a proposal that is not complete. `send` completes it."""
+        return self._is_request_stored and not self.folder.proposal.get("isComplete")
 
     @property
     def _is_request_stored(self) -> bool:
@@ -132,48 +149,33 @@ class Proposal:
         return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
     def _baseline(self) -> Baseline:
-        entries = pulled_contents(self.folder)
-        if not (self._is_request_stored and self.folder.proposal.get("isComplete")):
-            return Baseline(dict(self.folder.files), entries)
-        files = files_after_proposal(self.folder)
-        if SUMMARY in files:
-            before = entries
-            entries = read_contents(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))
-            assign_ids(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
-        return Baseline(files, entries)
+        files = files_after_proposal(self.folder) if self._is_request_stored else self.folder.files
+        pulled_entries = contents_of(self.folder, self.folder.files)
+        return Baseline(dict(files), contents_of(self.folder, files, pulled_entries))
 
-    def _recognize_new_pages(self, base: Revision) -> None:
-        """Give local pages that were added since the last pull the IDs that they got in an earlier proposal."""
-        ids_by_path: dict[str, str] = {}
-        if self._is_request_stored:
-            ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
-            if not self.folder.proposal.get("isComplete"):
-                ids_by_path |= self._find_added_pages(base)
-        pulled_ids = {file.id for file in self.folder.files.values()}
-        new_ids = {
-            f"{NEW_PAGE_PREFIX}{path}": page_id
-            for path, page_id in ids_by_path.items()
-            if path not in self.folder.files and page_id not in pulled_ids
-        }
-        for entry in walk_entries(self.local.entries):
-            entry.id = new_ids.get(entry.id, entry.id)
-
-    def _find_added_pages(self, base: Revision) -> dict[str, str]:
-        """Find by title the pages that the change request added. Return their IDs by the path of their local file."""
+    def _recognize_new_pages(self, base: Revision, baseline: Baseline) -> None:
+        """Give local pages that were added since the last pull the IDs that they got in an earlier proposal. A page whose
+        addition was not recorded is found by its title, and added to `baseline` without a text."""
         assert self._head is not None
-        old_ids = {page.id for page in base.walk()}
+        if not self._is_request_stored:
+            return
+        recorded_pages = [file for file in baseline.files.values() if file.kind == "page"]
+        recorded_ids = {self.local.current_path(file): file.id for file in recorded_pages}
+        old_ids = {*(page.id for page in base.walk()), *recorded_ids.values()}
         added_ids_by_title: dict[str, list[str]] = {}
         for page in self._head.walk():
-            if page.id not in old_ids and page.type == "document":
+            if page.id not in old_ids and page.type == "document" and not self.folder.proposal.get("isComplete"):
                 added_ids_by_title.setdefault(page.title, []).append(page.id)
-        ids_by_path = {}
         for entry in walk_entries(self.local.entries):
-            if entry.id.startswith(NEW_PAGE_PREFIX):
-                path = entry.id.removeprefix(NEW_PAGE_PREFIX)
-                title = PageFile(self.local.text(path)).title or entry.title
-                if added_ids_by_title.get(title):
-                    ids_by_path[path] = added_ids_by_title[title].pop(0)
-        return ids_by_path
+            if not entry.id.startswith(NEW_PAGE_PREFIX):
+                continue
+            path = entry.id.removeprefix(NEW_PAGE_PREFIX)
+            title = PageFile(self.local.text(path)).title or entry.title
+            if path in recorded_ids:
+                entry.id = recorded_ids[path]
+            elif added_ids_by_title.get(title):
+                entry.id = added_ids_by_title[title].pop(0)
+                baseline.files[path] = TrackedFile(path, "page", entry.id)
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
         """Send a plan. Return the change request that got it. Raises ApiError, OSError or ProposalFailed."""
@@ -182,20 +184,13 @@ class Proposal:
         self._store_request()
         sender = _Sender(self, plan)
         await sender.send()
-        self._record(plan, sender)
+        self.folder.proposal["summary"] = self.folder.store_base(self.local.text(SUMMARY))
+        self.record(sender)
         request = await self.live.send(change_requests.Get(at=self._request.ref(self._space)))
         request = await self._mark_ready(request, is_draft=is_draft)
         self.folder.proposal |= {"isComplete": True, "revision": request.revision or ""}
         self.folder.save()
         return request
-
-    async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request.
-        None if there is none. Raises ApiError."""
-        is_interrupted = self._is_request_stored and not self.folder.proposal.get("isComplete")
-        if self._request is None or not is_interrupted:
-            return self._request
-        return await self._mark_ready(self._request, is_draft=is_draft)
 
     async def _mark_ready(self, request: ChangeRequest, *, is_draft: bool) -> ChangeRequest:
         """Mark a draft as ready for review, unless `is_draft` or `into` is set. Return the current change request."""
@@ -220,23 +215,26 @@ class Proposal:
         self.folder.proposal["isComplete"] = False
         self.folder.save()
 
-    def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store the proposed versions of the pages, files and table of contents."""
-        pages = dict(self.folder.proposal.get("pages", {}))
-        for page_id in plan.edits:
-            path = plan.link_converter.layout.paths.get(page_id, "")
-            pages = {each: stored for each, stored in pages.items() if stored["id"] != page_id}
-            if path in self.local.data:
-                pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
-        for page_id, version in plan.new_pages.items():
-            pages[version.path] = {"id": sender.ids[page_id], "sha256": self.folder.store_base(version.text)}
-        hashes = {path: sha256(data).hexdigest() for path, data in plan.new_files.items()}
-        hashes |= {path: sha256(self.folder.data(path) or b"").hexdigest() for path in plan.sent_files}
+    def record(self, sender: _Sender) -> None:
+        """Store the versions of pages and files that the change request has. Raises OSError."""
         stored = self.folder.proposal
+        present_ids = {page.id for page in sender.head.walk()}
+        ids_by_path = sender.completed_pages
+        pages = {
+            path: page
+            for path, page in stored.get("pages", {}).items()
+            if page["id"] in present_ids - {*ids_by_path.values()}
+        }
+        for path, page_id in ids_by_path.items():
+            pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
+        new_files = sender.plan.new_files
+        hashes = {
+            path: sha256(new_files.get(path) or self.folder.data(path) or b"").hexdigest() for path in sender.file_ids
+        }
         stored["pages"] = pages
         stored["files"] = {**stored.get("files", {}), **sender.file_ids}
         stored["hashes"] = {**stored.get("hashes", {}), **hashes}
-        stored["summary"] = self.folder.store_base(self.local.text(SUMMARY))
+        self.folder.save()
 
     async def apply(self, changes: list[ContentEdit]) -> Revision:
         """Send one edit. Return the content of the change request after it. Raises ApiError or ProposalFailed."""
@@ -250,7 +248,7 @@ class Proposal:
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
         # Read the revision of this edit, because the next edit must not replace later edits of other users.
         edited_ref = at.revision_ref(outcome.revision) if outcome.revision is not None else at
-        self._head = await SpaceReader(self.live.send, self.download, edited_ref).revision()
+        self._head = await self._reader(edited_ref).revision()
         if outcome.replaced_revision is not None:
             raise ProposalFailed(
                 f"Could not complete the proposal: {MAYBE_OVERWRITTEN[:1].lower()}{MAYBE_OVERWRITTEN[1:]} Then propose again."
@@ -266,6 +264,8 @@ class _Sender:
     """IDs of new pages on the server, by their IDs in the plan."""
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
+    _sent_ids: set[str] = field(default_factory=set)
+    """IDs in the plan of the new and edited pages of the edits that the server has."""
     _changes: list[ContentEdit] = field(default_factory=list)
     _current_insertions: list[PagePlacement] = field(default_factory=list)
     _size: int = 0
@@ -283,6 +283,8 @@ class _Sender:
             if placement.is_new:
                 await self._insert(placement)
             else:
+                if placement.id in self.plan.restored:
+                    await self._add(RevertPage(page=placement.id, revision=self.proposal.folder.revision_id), 100)
                 await self._update(placement.id, placement)
         for plan_id in self.plan.edits:
             if plan_id not in moves:
@@ -294,7 +296,7 @@ class _Sender:
 
     async def _send_files(self) -> None:
         self.file_ids = dict(self.plan.sent_files)
-        file_ids_before = {file.id for file in self._head.files}
+        file_ids_before = {file.id for file in self.head.files}
         paths = list(self.plan.new_files)
         for path in paths:
             data = self.plan.new_files[path]
@@ -303,7 +305,7 @@ class _Sender:
             file = NewFile(name=name, content_type=kind, base64=b64encode(data).decode())
             await self._add(InsertFiles(files=(file,)), len(data) * 4 // 3)
         await self._flush()
-        added_files = [file for file in self._head.files if file.id not in file_ids_before]
+        added_files = [file for file in self.head.files if file.id not in file_ids_before]
         for path in paths:
             name = PurePosixPath(path).name
             added_file = next(
@@ -316,7 +318,7 @@ class _Sender:
         self.plan.link_converter.new_files = dict(self.file_ids)
 
     @property
-    def _head(self) -> Revision:
+    def head(self) -> Revision:
         assert self.proposal._head is not None
         return self.proposal._head
 
@@ -326,7 +328,7 @@ class _Sender:
         body = self.plan.link_converter.server_text(version.path, page.body, None, "")
         text = self._text_with_new_ids(placement.id, version.path, body)
         heading = page_trees.leading_heading(text)
-        if heading is not None and heading != version.title:
+        if (heading is not None and heading != version.title) or front_matter.split_page(text)[1]:
             text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
         fields: dict[str, Any] = {name: value for name, value in page.fields().items() if value}
         slug = page_trees.page_slug(slug_source(PurePosixPath(version.path)))
@@ -345,13 +347,23 @@ class _Sender:
         fields: dict[str, Any] = dict(change.fields) if change is not None else {}
         size = 200
         if change is not None and change.text is not None:
-            path = self.plan.link_converter.layout.paths.get(plan_id, "")
-            text = self._text_with_new_ids(plan_id, path, change.text)
+            text = self._text_with_new_ids(plan_id, self._path(plan_id), change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
         if placement is not None:
             fields |= {"into": self._parent_id(placement), "at": placement.index}
         await self._add(UpdatePage(page=plan_id, **fields), size)
+
+    @property
+    def completed_pages(self) -> dict[str, str]:
+        """IDs of the pages that the change request has as they are in the folder, by path."""
+        plan_ids = {*self._sent_ids, *self.plan.sent_edits} - self._pending.keys()
+        paths = {plan_id: self._path(plan_id) for plan_id in plan_ids}
+        return {path: self.ids.get(plan_id, plan_id) for plan_id, path in paths.items() if path}
+
+    def _path(self, plan_id: str) -> str:
+        version = self.plan.new_pages.get(plan_id)
+        return version.path if version is not None else self.plan.link_converter.layout.paths.get(plan_id, "")
 
     def _parent_id(self, placement: PagePlacement) -> str | None:
         return self.ids.get(placement.parent_id, placement.parent_id) if placement.parent_id is not None else None
@@ -378,7 +390,7 @@ class _Sender:
         """Send the collected changes as one edit, and find the IDs of the added pages. Raises ProposalFailed."""
         if not self._changes:
             return
-        page_ids_before = {page.id for page in self._head.walk()}
+        page_ids_before = {page.id for page in self.head.walk()}
         head = await self.proposal.apply(self._changes)
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
         parent_ids = {page.id: head.parent_id(page.id) for page in added_pages}
@@ -392,16 +404,20 @@ class _Sender:
                 )
             added_pages.remove(new_page)
             self.ids[placement.id] = new_page.id
+            self._sent_ids.add(placement.id)
+        self._sent_ids |= {
+            change.page for change in self._changes if isinstance(change, UpdatePage)
+        } & self.plan.edits.keys()
         self._changes, self._current_insertions, self._size = [], [], 0
+        self.proposal.record(self)
 
     async def _send_pending(self) -> None:
         self.plan.link_converter.new_pages = {
             self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()
         }
-        for plan_id, text in self._pending.items():
-            version = self.plan.new_pages.get(plan_id)
-            path = version.path if version is not None else self.plan.link_converter.layout.paths.get(plan_id, "")
-            new_text = self.plan.link_converter.with_new_ids(path, text)
+        pending, self._pending = self._pending, {}
+        for plan_id, text in pending.items():
+            new_text = self.plan.link_converter.with_new_ids(self._path(plan_id), text)
             if new_text != text:
                 document = DocumentBody(markdown=new_text)
                 await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(new_text))

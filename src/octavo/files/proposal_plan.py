@@ -5,7 +5,7 @@ Start at `ProposalPlanner`. `page_change` merges the changes in a file with the 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -65,6 +65,10 @@ class ProposalPlan:
     """Insertions and moves of pages, in the order in which they are sent."""
     edits: dict[str, PageChange] = field(default_factory=dict)
     """Changes of the text and fields of existing pages, by ID."""
+    restored: list[str] = field(default_factory=list)
+    """IDs of pages that an earlier proposal deleted, and whose files are in the folder again."""
+    sent_edits: list[str] = field(default_factory=list)
+    """IDs of locally changed pages whose changes the change request already has."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
     """Conflicts with main and conflict markers in files, as sentences without full stop. With any, nothing is sent."""
@@ -79,13 +83,18 @@ class ProposalPlan:
         return not (self.new_files or self.new_pages or self.placements or self.edits or self.deletions)
 
     @property
+    def moved(self) -> list[str]:
+        """IDs of the pages that get another place."""
+        return [each.id for each in self.placements if not each.is_new and each.id not in self.restored]
+
+    @property
     def summary(self) -> str:
         """The changes as text, such as `3 pages edited, 1 moved`. Empty if there are none."""
-        moved_pages = [each for each in self.placements if not each.is_new]
         counts = (
             (len(self.edits), "edited"),
             (len(self.new_pages), "added"),
-            (len(moved_pages), "moved"),
+            (len(self.restored), "restored"),
+            (len(self.moved), "moved"),
             (len(self.deletions), "deleted"),
         )
         words = [(count, word) for count, word in counts if count]
@@ -121,17 +130,21 @@ class ProposalPlanner:
     baseline: Baseline
     base: Revision
     """The revision that was pulled last."""
+    last_revision: Revision
+    """The content of the change request after the last complete proposal. Without such a proposal, `base`."""
     head: Revision
     """The current content of the change request, or of the space if there is none."""
     read_text: ReadText
-    """A function that returns the Markdown of a page at `head`, or None if the server returns none."""
+    """A function that returns the Markdown of a page at `head`, else at `base`. None if the server returns none."""
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send. Raises ApiError, OSError or NotPulled."""
         paths_by_id = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
-        layout = FolderLayout.of(self.head, self.folder.space_id, paths_by_id)
+        restored_pages = [page.model_copy(update={"pages": ()}) for page in self._restored_pages()]
+        revision = self.head.model_copy(update={"pages": (*self.head.pages, *restored_pages)})
+        layout = FolderLayout.of(revision, self.folder.space_id, paths_by_id)
         set_server_ids(self.baseline.entries, self.local.entries, layout.entries)
-        plan = ProposalPlan(LinkConverter(layout))
+        plan = ProposalPlan(LinkConverter(layout), restored=[page.id for page in restored_pages])
         self._plan_tree(plan)
         self._plan_files(plan)
         new_pages = {each.path for each in plan.new_pages.values()}
@@ -141,6 +154,17 @@ class ProposalPlanner:
         return plan
 
     # Page tree
+
+    def _restored_pages(self) -> Iterator[Page]:
+        """Yield the pages, as they were pulled, that an earlier proposal deleted and whose files exist again."""
+        other_ids = {
+            *(page.id for page in self.head.walk()),
+            *(each.id for each in walk_entries(self.baseline.entries)),
+        }
+        for entry in walk_entries(self.local.entries):
+            page, file = self.base.find(entry.id), self.baseline.pages.get(entry.id)
+            if entry.id not in other_ids and page and file and self.local.current_path(file) in self.local.data:
+                yield page
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
         local_entries, pulled_contents = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
@@ -154,17 +178,18 @@ class ProposalPlanner:
         def is_edited(before: Json, after: Json) -> bool:
             return after["id"] in locally_edited_ids or self._has_changed_on_main(after["id"])
 
-        versions = (
-            TreeVersion.of(to_page_tree(pulled_contents)),
-            TreeVersion.of(head_nodes),
-            TreeVersion.of(to_page_tree(local_entries)),
-        )
-        order = merge_page_order(*versions, is_edited=is_edited)
-        self._add_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
+        # Local pages that only the head has were added by an interrupted proposal, so their local place is the newer one.
+        base_pages = page_trees.with_missing_pages(to_page_tree(pulled_contents), head_nodes, entries.keys())
+        versions = (base_pages, head_nodes, to_page_tree(local_entries))
+        order = merge_page_order(*map(TreeVersion.of, versions), is_edited=is_edited)
+        self._add_conflicts(plan, order)
         head_ids = {page.id for page in self.head.walk()}
         new_ids = dict.fromkeys(page_id for page_id in entries if page_id.startswith(NEW_PAGE_PREFIX))
-        unknown_ids = entries.keys() - head_ids - new_ids.keys()
+        unknown_ids = entries.keys() - head_ids - new_ids.keys() - {*plan.restored}
+        for page_id in unknown_ids & {each for ids in order.children.values() for each in ids}:
+            if ("deleted", page_id) not in order.conflicts and entries[page_id].kind == "document":
+                plan.blocked.append(f"{_path_of(entries[page_id])}: its page was deleted")
         kept_ids = {parent: [each for each in ids if each not in unknown_ids] for parent, ids in order.children.items()}
         order = PageOrder(kept_ids)
         for page_id in new_ids:
@@ -175,7 +200,8 @@ class ProposalPlanner:
             title = PageFile(text).title or entries[page_id].title or PurePosixPath(path).stem
             plan.new_pages[page_id] = FileVersion(path, text, title)
         plan.placements = list(page_placements(head_nodes, order, new_ids))
-        plan.deletions = deleted_pages(head_nodes, order)
+        restored_pages = [page for page in self.base.walk() if page.id in plan.restored]
+        plan.deletions = deleted_pages(page_trees.page_nodes((*self.head.pages, *restored_pages)), order)
 
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
         """Return the local table of contents without changes that cannot be sent. Record such changes in `plan`."""
@@ -232,8 +258,6 @@ class ProposalPlanner:
         for kind, page_id in order.conflicts:
             file = self.baseline.pages.get(page_id)
             path = self.local.current_path(file) if file is not None else page_id
-            if kind == "moved" and self.base.find(page_id) is None:
-                continue  # An interrupted proposal added this page, so the move is no conflict.
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:
@@ -242,7 +266,7 @@ class ProposalPlanner:
                 plan.blocked.append(f"{path}: {reason}")
 
     def _has_changed_on_main(self, page_id: str) -> bool:
-        before, now = self.base.find(page_id), self.head.find(page_id)
+        before, now = self.last_revision.find(page_id), self.head.find(page_id)
         if before is None or now is None:
             return False
         return (before.document_id, before.title, before.description) != (now.document_id, now.title, now.description)
@@ -307,6 +331,11 @@ class ProposalPlanner:
         if not is_utf8(self.local.data[path]):
             plan.unsupported.append(f"{path} text, which is not UTF-8")
             return
+        if not file.base_sha256:  # Links that an interrupted proposal sent may lead nowhere, so the whole page is sent.
+            page_file = PageFile(self.local.text(path))
+            text = plan.link_converter.server_text(path, page_file.body, page, "")
+            plan.edits[file.id] = PageChange({_TITLE: page_file.title or page.title, **page_file.fields()}, text)
+            return
         before, local = self._versions(file, path)
         if before.text == local.text and before.title == local.title and before.path == local.path:
             return
@@ -321,6 +350,8 @@ class ProposalPlanner:
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]
         if change.fields or change.text is not None:
             plan.edits[file.id] = change
+        elif not change.blocked and not change.unsupported:
+            plan.sent_edits.append(file.id)
 
     def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
         old_text, new_text = self.folder.base_text(file.base_sha256), self.local.text(path)

@@ -15,7 +15,7 @@ from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from octavo.api import content
 from octavo.api.content import File, Page, Revision
@@ -93,7 +93,7 @@ class PulledFolder:
         return self.top / self.root
 
     @classmethod
-    def new(cls, top: Path, origin: str, space_id: str) -> PulledFolder:
+    def new(cls, top: Path, origin: str, space_id: str) -> Self:
         """Return a folder before its first pull. `.gitbook.yaml` may name the folder of the pages. Raises OSError."""
         root = read_folder(top).root
         return cls(
@@ -101,7 +101,7 @@ class PulledFolder:
         )
 
     @classmethod
-    def find(cls, start: Path) -> PulledFolder:
+    def find(cls, start: Path) -> Self:
         """Return the pulled folder that contains the path `start`. Raises NotPulled if there is none."""
         for folder in (start.absolute(), *start.absolute().parents):
             if (folder / STATE_FOLDER / "state.json").is_file():
@@ -109,7 +109,7 @@ class PulledFolder:
         raise NotPulled("Not a pulled folder. Run: octavo pull SPACE DIR")
 
     @classmethod
-    def read(cls, top: Path) -> PulledFolder:
+    def read(cls, top: Path) -> Self:
         """Return the pulled folder at `top`. Raises NotPulled if it has no state that can be read."""
         path = top / STATE_FOLDER / "state.json"
         try:
@@ -145,14 +145,16 @@ class PulledFolder:
         )
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Lock the folder against changes by other processes during the `with` block. Raises FolderInUse."""
+    def locked(self) -> Iterator[Self]:
+        """Lock the folder against changes by other processes during the `with` block. Yield the folder with the state
+        that is stored now. Raises FolderInUse or NotPulled."""
         (self.top / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
         unlock = lock_file(self.top / STATE_FOLDER / "lock")
         if unlock is None:
             raise FolderInUse(f"Could not change {self.top}: another Octavo is changing it. Try again.")
         try:
-            yield
+            has_state = (self.top / STATE_FOLDER / "state.json").exists()
+            yield self.read(self.top) if has_state else self
         finally:
             unlock()
 

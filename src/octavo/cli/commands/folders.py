@@ -69,9 +69,9 @@ def _run_pull(options: argparse.Namespace) -> int:
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space_id, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space_id))
-        with file_errors_as_failure(f"write to {folder.top}"), folder.locked():
+        with file_errors_as_failure(f"write to {folder.top}"), folder.locked() as locked_folder:
             try:
-                result = await pull(folder, reader, report=report_progress)
+                result = await pull(locked_folder, reader, report=report_progress)
             finally:
                 report_progress("")
         return _print_pull(options, folder, name, result)
@@ -196,8 +196,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 
 def _run_restore(options: argparse.Namespace) -> int:
-    folder = find_pulled_folder()
-    with file_errors_as_failure("restore"), folder.locked():
+    with file_errors_as_failure("restore"), find_pulled_folder().locked() as folder:
         local_files = LocalFiles.read(folder)
         chosen_files = [_find_tracked_file(folder, local_files, path_in(folder, each)) for each in options.files]
         for file in chosen_files:
@@ -336,9 +335,9 @@ def _run_propose(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> int:
         check_origin(session, folder)
         resolver = RefResolver(session, options)
-        with file_errors_as_failure("propose"), folder.locked():
+        with file_errors_as_failure("propose"), folder.locked() as locked_folder:
             try:
-                return await _propose(session, resolver, folder, options)
+                return await _propose(session, resolver, locked_folder, options)
             except ProposalFailed as failed:
                 raise Failure(str(failed), _PROPOSE_CODES[failed.kind]) from failed
             finally:
@@ -363,8 +362,8 @@ async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.blocked or plan.unsupported else 0
     _check_plan(options, plan, proposal.change_request)
-    if plan.is_empty:
-        _print_proposal(options, plan, await proposal.finish_interrupted(is_draft=options.draft), name)
+    if plan.is_empty and not proposal.is_interrupted:
+        _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.unsupported else 0
     had_request = proposal.change_request is not None
     sent_proposal = await proposal.send(plan, is_draft=options.draft)
@@ -426,8 +425,8 @@ def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, spac
         "status": change_request.status if change_request is not None else None,
         "summary": plan.summary,
         "edited": [paths.get(name, name) for name in plan.edits],
-        "added": [version.path for version in plan.new_pages.values()],
-        "moved": [paths.get(each.id, each.id) for each in plan.placements if not each.is_new],
+        "added": [*(version.path for version in plan.new_pages.values()), *(paths[each] for each in plan.restored)],
+        "moved": [paths.get(name, name) for name in plan.moved],
         "deleted": [paths.get(name, name) for name in plan.deletions],
         "files": list(plan.new_files),
         "unsupported": plan.unsupported,

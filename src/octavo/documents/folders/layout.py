@@ -135,7 +135,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
     """Merge front matter key by key, and return its lines. Conflict markers get `marker_labels` (`local`, `main`)."""
-    versions = [dict(_entries(PageFile(each).lines)) for each in (base, local, main)]
+    versions = [_lines_by_key(PageFile(each)) for each in (base, local, main)]
     lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
@@ -220,6 +220,13 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
             index = next((number for number, (each, _) in enumerate(result) if each in later_keys), len(result))
             result.insert(index, (key, list(write_entry(key, values[key]))))
     return [line for _, lines in result for line in lines]
+
+
+def _lines_by_key(file: PageFile) -> dict[str, list[str]]:
+    lines_by_key: dict[str, list[str]] = {}
+    for key, lines in _entries(file.lines):
+        lines_by_key.setdefault(key, []).extend(lines)  # A key may be in the front matter twice.
+    return lines_by_key
 
 
 def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
