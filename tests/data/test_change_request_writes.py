@@ -220,6 +220,18 @@ async def test_two_key_presses_send_one_request(
     assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (1, 1)
 
 
+async def test_other_verdict_during_a_review_is_refused(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    approval, request = await asyncio.gather(
+        review(live, at, "approved", seen.revision, action="approve #1"),
+        review(live, at, "changes-requested", seen.revision, "Say why.", action="request changes on #1"),
+    )
+    assert (approval.kind, request.kind) == ("done", "refused")
+    assert request.message.startswith("Could not request changes on #1: ")
+    assert [each.status for each in (await ask(reviews.List(at=at))).items] == ["approved"]
+
+
 async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, merge_state: MergeState
 ) -> None:

@@ -231,13 +231,17 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def search_equal_write(self, attempt: WriteAttempt[Any]) -> SendResult[Any]:
-        """Wait for an equal write that has the lock, and search for its result."""
+        """Wait for an equal write that has the lock, and search for its result. Refuse `attempt` if the write that has the
+        lock is another, such as another review."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):
             sent = next((each.attempt for each in unfinished_writes(state) if each.lock_name == self.lock_name), None)
             if sent is None:
                 break
+            if request_fields(sent.op) != request_fields(attempt.op):
+                cause = "an earlier change is still being sent. Try again in a moment."
+                return SendResult("refused", _failure(self.failure_prefix, cause))
             attempt = replace(sent, other_created_ids=attempt.other_created_ids)
             if attempt.baseline is not None:
                 break
