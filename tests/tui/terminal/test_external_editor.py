@@ -170,6 +170,7 @@ def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
         ("a", "a\n", "a"),
         ("a\n", "a", "a\n"),
         ("a\r\nb", "a\r\nb\r\n", "a\r\nb"),
+        ("a\r\nb\r\n", "a\r\nc", "a\r\nc\r\n"),
         ("a\n", "b\n", "b\n"),
         ("a\n\n", "b\n\n", "b\n\n"),
         ("a\n", "", ""),

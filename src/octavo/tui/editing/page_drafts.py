@@ -185,10 +185,12 @@ def editor_folder(app: Shell) -> Path:
 
 def restore_line_endings(original: str, edited: str) -> str:
     """Return `edited` with the line endings of `original`, and with a final newline only if `original` has one."""
-    edited = _with_line_ends_of(original, edited)
     if not original.endswith("\n"):
-        return edited.removesuffix("\n").removesuffix("\r")
-    return edited if edited.endswith("\n") or not edited else f"{edited}\n"
+        edited = edited.removesuffix("\n").removesuffix("\r")
+    elif edited and not edited.endswith("\n"):
+        edited += "\n"
+    restored: str = _with_line_ends_of(original, edited)
+    return restored
 
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
