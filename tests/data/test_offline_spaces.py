@@ -101,6 +101,26 @@ async def test_offline_space_is_downloaded_completely(
     assert not take_requests(gate)
 
 
+async def test_responses_that_cannot_be_written_are_listed_as_failed(
+    offline: OfflineSpaces, cache: ResponseCache, space: Space
+) -> None:
+    fail = "CREATE TEMP TRIGGER fail BEFORE INSERT ON answers WHEN new.url LIKE '%/page/%' BEGIN SELECT raise(FAIL, 'full'); END"
+    cache._writer.submit(lambda db: db.execute(fail))
+    offline.add(space)
+    await offline.wait_idle()
+    status = offline.get(space.id)
+    assert status is not None
+    assert len(status.failed) == 4, "both pages, and both sides of the one that is changed"
+    assert "could not save the response" in status.failed[0].reason
+    assert status.downloaded == status.wanted - 4
+    cache._writer.submit(lambda db: db.execute("DROP TRIGGER fail"))
+    offline.add(space)
+    await offline.wait_idle()
+    status = offline.get(space.id)
+    assert status is not None
+    assert (status.failed, status.downloaded) == ((), status.wanted)
+
+
 async def wait_for_state(offline: OfflineSpaces, space: Space, state: str) -> None:
     """Wait until a space is in this state."""
     changed = asyncio.Event()

@@ -67,7 +67,7 @@ class OfflinePlanner:
         self.page_count = 0
         self.incomplete: dict[NeededResponse, str] = {}
         """Lists that are only partly on disk, each with a sentence for the user."""
-        self.needed_urls: set[str] = set()
+        self.needed_by_url: dict[str, NeededResponse] = {}
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}
         self.urls_with_dependents: set[str] = set()
@@ -117,7 +117,7 @@ class OfflinePlanner:
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
         """Yield the needed responses. The unpinned ones get `needs_value`, so that `on_response` pins them."""
         for needed in needed_responses:
-            self.needed_urls.add(needed.url)
+            self.needed_by_url[needed.url] = needed
             if needed.needs_value:
                 self.urls_with_dependents.add(needed.url)
             if needed.url in self._pinned:

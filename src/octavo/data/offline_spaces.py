@@ -57,6 +57,7 @@ _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
 _space_fingerprint = lazy("octavo.data.inbox_plan:space_fingerprint")
 _RATE_LIMIT = "The server's rate limit is almost reached."
+_NOT_STORED = "Octavo could not save the response on this computer. Check whether the disk is full."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
 
@@ -285,6 +286,8 @@ class OfflineSpaces:
         syncer, old_space = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
         causes = {failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished}
+        unstored_urls = (self._live.cache.unstored_urls & planner.needed_by_url.keys()) - unfinished
+        causes |= {planner.needed_by_url[url]: _NOT_STORED for url in sorted(unstored_urls)}
         needed_count = syncer.progress(planner.owner).needed_count
         self._change(
             replace(
@@ -316,7 +319,7 @@ class OfflineSpaces:
             self._change(replace(old_space, state="lost", why="This space was deleted."))
         else:
             if planner.urls_with_dependents.isdisjoint(failure_by_url):
-                self._live.cache.unpin(planner.owner, pinned.keys() - planner.needed_urls)
+                self._live.cache.unpin(planner.owner, pinned.keys() - planner.needed_by_url.keys())
             self._fingerprints[space_id] = _space_fingerprint(space)
             title = space.title or old_space.title
             self._change(replace(old_space, title=title, state="kept", why="", read_at=self._live.now()))

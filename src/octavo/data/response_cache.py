@@ -99,7 +99,7 @@ class ResponseCache:
         self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not on disk yet, each with the time of its request, by URL."""
-        self._unstored_urls: set[str] = set()
+        self.unstored_urls: set[str] = set()
         """URLs of the responses that could not be written. The file may have older responses."""
         if self._path is not None:
             self._writer.submit(self._evict_if_intact)
@@ -117,7 +117,7 @@ class ResponseCache:
         url = encode(op).url
         if (unwritten := self._unwritten.get(url)) is not None:
             return _body(op, unwritten[0]), unwritten[1]
-        if url in self._unstored_urls:
+        if url in self.unstored_urls:
             return None
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
         return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
@@ -143,7 +143,7 @@ class ResponseCache:
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         def on_written(future: Future[None]) -> None:
-            change = self._unstored_urls.discard if future.exception() is None else self._unstored_urls.add
+            change = self.unstored_urls.discard if future.exception() is None else self.unstored_urls.add
             change(url)
             if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
                 self._unwritten.pop(url, None)
@@ -160,7 +160,7 @@ class ResponseCache:
         row = (self._namespace, url, fingerprint, version.requested_at.timestamp(), error)
 
         def insert(db: sqlite3.Connection) -> None:
-            if url not in self._unstored_urls:  # otherwise, an older response would count as current
+            if url not in self.unstored_urls:  # otherwise, an older response would count as current
                 db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", row)
 
         self._write(insert)
