@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import content, reviews, spaces
-from octavo.api.operation import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef, Operation
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_refused
 
@@ -119,3 +119,44 @@ async def test_edit_while_the_request_is_open_keeps_the_comparison(stage: Stage)
         await edit_time_page(run, at)
         await run.press("r")
         await run.see("(1 page changed)", "0 of 2 viewed")
+
+
+KEYS_ON_CHANGES = [
+    ("a", reviews.Submit, "Approve #7"),
+    ("A", reviews.Submit, "Request changes on #7"),
+    ("Q", content.Edit, "Revert the changes"),
+    ("x", None, "1 of 2 viewed"),
+]
+"""Keys for which the user must know the changes, with the request that they would send, and what they show."""
+
+
+@pytest.mark.parametrize(
+    ("late", "layout"),
+    [
+        (content.GetPage, ""),
+        pytest.param(content.GetPage, "v", marks=pytest.mark.before_release),
+        pytest.param(content.ListChanges, "", marks=pytest.mark.before_release),
+    ],
+)
+async def test_changes_that_still_load_are_not_decided(
+    stage: Stage, late: type[Operation[object]], layout: str
+) -> None:
+    async with stage.play(start="changes") as run:
+        screen = await open_refused(run)
+        await run.see("0 of 2 viewed", "− All times in")
+        await run.press(*layout)
+        await edit_time_page(run, screen.at)
+        run.gate.shut(late)
+        await run.press("r")
+        for key, operation, shown in KEYS_ON_CHANGES:
+            await run.press(key)
+            await run.hear("#7 was edited. The new changes are still loading.")
+            assert shown not in run.text
+            assert operation is None or not run.gate.sent(operation)
+        run.gate.open()
+        await run.see("11 deletions")
+        for key, _, shown in KEYS_ON_CHANGES:
+            await run.press(key)
+            await run.see(shown)
+            if key != "x":
+                await run.press("escape")

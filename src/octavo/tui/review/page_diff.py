@@ -13,7 +13,7 @@ from textual.worker import WorkType
 from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.drafts import UnsentText, by_block, unsent_draft
 from octavo.data.loaders import page_to_read_op
 from octavo.data.state_db import NotSaved
@@ -164,9 +164,12 @@ class PageDiff:
         """Blocks that you selected for one comment."""
         self.word_changes = WordChanges(view, threads, pages)
         """Finds out how the words of threads changed."""
+        self._shown_head: ContentRef | None = None
+        """Revision of the change request whose diff was shown last. None before the first diff."""
         self._pending_jump: _PendingJump | None = None
         self._initial_thread, self._initial_block = thread, block
         """Thread and block to show when the view opens. None after they were shown."""
+        pages.why_outdated = self.why_outdated
         parts = view, comparison, pages
         self.all_pages = AllPagesLayout(*parts, threads, self._summaries_of, self._on_page_loaded)
         """Layout that shows all changed pages one below the other."""
@@ -196,6 +199,8 @@ class PageDiff:
         self._view.refresh_bindings()
 
     def _on_page_loaded(self) -> None:
+        if not self.is_loading_diff:
+            self._shown_head = self._comparison.head
         self._update_thread_commands()
         self.run_pending_jump()
         self._show_position()
@@ -210,6 +215,13 @@ class PageDiff:
         """True while the diff of the current page is loading."""
         is_shown = self._documents is not None or self._layout.is_described(self._pages.key)
         return not is_shown and not self.pane.state.has_failed
+
+    def why_outdated(self) -> str | None:
+        """Return why the screen shows an earlier revision: the changes of the current one are loading. None if not."""
+        is_diff_outdated = self.is_loading_diff and self._shown_head not in (None, self._comparison.head)
+        if not is_diff_outdated and not self._comparison.is_loading_revision:
+            return None
+        return StillLoading(f"#{self.change_request.number} was edited. The new changes are still loading.")
 
     def shows(self, page_key: str) -> bool:
         """Return True if the diff of a page may be on the screen."""

@@ -98,6 +98,8 @@ class Comparison:
         self._is_base_new = False
         """True while the changes since a newly chosen old revision are loading."""
         self._listed_changes: Changes | None = None
+        self._is_list_outdated = False
+        """True while the list of changes of a new revision is loading."""
         self.fetched_at: datetime | None = None
         """Time when the list of changes was fetched."""
         self._complete_changes: _CompleteChanges | None = None
@@ -170,6 +172,7 @@ class Comparison:
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
+        self._is_list_outdated = self._is_list_outdated or before.revision != after.revision
         has_changed = (before.revision, before.base, before.status) != (after.revision, after.base, after.status)
         if not has_changed:
             self._finish_opening()
@@ -189,6 +192,7 @@ class Comparison:
 
     def _show_listed(self, snapshot: Snapshot[Changes]) -> None:
         self.error_text = str(snapshot.error) if snapshot.error is not None else ""
+        self._is_list_outdated = self._is_list_outdated and snapshot.is_loading
         if snapshot.value is None:
             if self.error_text:
                 self._on_change()
@@ -236,6 +240,11 @@ class Comparison:
         """Reference of the current revision, or of the change request if the revision is unknown."""
         revision = self.change_request.revision
         return self.space.revision_ref(revision) if revision else self.at
+
+    @property
+    def is_loading_revision(self) -> bool:
+        """True while the changes of the current revision load and those of an earlier revision are shown."""
+        return self.revisions is not None and (self._is_list_outdated or self.revisions.new != self.head)
 
     def _predict_soon(self) -> None:
         """Predict conflicts after `PREDICTION_DELAY` seconds, if a revision has changed since the last prediction."""

@@ -95,7 +95,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
         return why
     if has_review_in_flight(app.session.outbox.own_entries, target.at):
         return f"Your review of {target.name} is already being submitted. Octavo is sending the comments first."
-    return None
+    return target.why_outdated
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:

@@ -223,6 +223,8 @@ class RequestTarget:
     """Selected change requests in list order. Commands on several change requests act on these."""
     reviews: Sequence[Review] | None = None
     """Reviews of the change request. None if they are not loaded."""
+    why_outdated: str | None = None
+    """Reason why the view shows an earlier revision: the current one is loading. None if the view is up to date."""
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
