@@ -160,3 +160,18 @@ async def test_changes_that_still_load_are_not_decided(
             await run.see(shown)
             if key != "x":
                 await run.press("escape")
+
+
+async def test_viewed_marks_survive_a_failed_comparison(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        screen = await open_refused(run)
+        await run.press("x", "x")
+        await run.see("2 of 2 viewed")
+        await edit_time_page(run, screen.at)
+        run.platform.refuse_next(content.Get, 503, "The server is busy.", times=50)
+        await run.press("r")
+        await run.gone("2 of 2 viewed")
+        assert "since you viewed" not in run.text
+        run.accept()
+        await run.press("r")
+        await run.see("1 of 2 viewed", "• 1 page changed since you viewed …")

@@ -564,6 +564,28 @@ async def test_change_request_can_be_archived_reopened_and_renamed(stage: Stage)
         assert "subject" not in update.model_fields_set
 
 
+async def test_description_that_another_user_changed_is_not_overwritten(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await select_change_request(run, "refused")
+        at = await ref_of_seven(run)
+        await run.press("E", "tab")
+        await run.type("Mine. ")
+        theirs = to_json_document("Their description.")
+        await run.ask(change_requests.Update(at=at, subject="Refused, theirs", description=theirs), "tomas-okafor")
+        await run.press("ctrl+s")
+        await run.hear(
+            "Could not save the details of #7: someone else changed the description. "
+            "Saved as a draft. Open this dialog again to continue."
+        )
+        await run.see("Refused, theirs")
+        assert (await find_seven(run)).description_text == "Their description."
+        await run.press("E")
+        await run.see("Refused, theirs", "Mine. Adds an example of the error.")
+        await run.press("ctrl+s")
+        await run.hear("Saved the details of #7.")
+        assert (await find_seven(run)).description_text.startswith("Mine. Adds an example of the error.")
+
+
 DESCRIPTION = """## Why
 
 Support gets this **every** week, see [the list](<https://sea.example/list>) and `wait_ms`.

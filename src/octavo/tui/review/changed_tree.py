@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from octavo.api.errors import ApiError
+from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.data.drafts import UnsentText
 from octavo.data.state_db import StateDb
 from octavo.documents.change_kinds import KEEPING_MEANING, describe_counts
@@ -256,8 +256,10 @@ class ChangedTree:
     async def _keep_marks_since(self, earlier_revision: str) -> None:
         try:
             changed_pages = await self._comparison.changed_since(earlier_revision)
-        except ApiError:
+        except (NotFound, Forbidden):
             changed_pages = None
+        except ApiError:
+            return  # The next refresh tries again.
         self.marks.keep_unchanged(None if changed_pages is None else {each.key for each in changed_pages})
         self._redraw()
 
@@ -331,14 +333,20 @@ class ViewedMarks:
         self.changed_since_viewed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 
+    @property
+    def _stored_marks(self) -> dict[str, object]:
+        stored_marks = self._state.get_value(self._marks_key)
+        return stored_marks if isinstance(stored_marks, dict) else {}
+
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
         load no marks until `keep_unchanged` is called. None otherwise, or if `revision` is already loaded."""
-        stored_marks = self._state.get_value(self._marks_key)
-        stored_marks = stored_marks if isinstance(stored_marks, dict) else {}
+        if revision == self._revision and not self._needs_renewal:
+            return None
+        stored_marks = self._stored_marks
         stored_revision = str(stored_marks.get("revision", ""))
         if revision == self._revision:
-            return None
+            return stored_revision
         self._revision = revision
         is_same = stored_revision in ("", revision)
         self.viewed_keys = _key_set(stored_marks.get("keys")) if is_same else frozenset()
@@ -351,7 +359,7 @@ class ViewedMarks:
         if not self._needs_renewal:
             return
         self._needs_renewal = False
-        stored_marks = self._state.get_value(self._marks_key)
+        stored_marks = self._stored_marks
         viewed_before = _key_set(stored_marks.get("keys"))
         lost_keys = viewed_before if changed_keys is None else viewed_before & frozenset(changed_keys)
         self.changed_since_viewed = (lost_keys | _key_set(stored_marks.get("changed"))) - self.viewed_keys

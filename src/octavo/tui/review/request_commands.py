@@ -20,7 +20,7 @@ from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED, requested_reviewers_op
 from octavo.data.writes.change_request_writes import create, request_reviews
-from octavo.data.writes.direct import send_unchecked
+from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import dialog_draft
@@ -358,9 +358,21 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
 
     action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
     cache_edit = change_requests.Get(at=at), lambda cached: cached.model_copy(update=changes)
+
+    async def send() -> SendResult[Any]:
+        try:
+            current = await app.session.live.send(change_requests.Get(at=at))
+        except ApiError as error:
+            return SendResult("refused", f"Could not {action}: {error}", error=error)
+        if changed_names := [each for each in changes if getattr(current, each) != getattr(target.change_request, each)]:
+            app.session.live.refresh_affected(op)  # The details on screen are outdated.
+            reason = f"someone else changed the {' and the '.join(changed_names)}."
+            return SendResult("changed", f"Could not {action}: {reason}")
+        return await send_unchecked(app.session.live, op, f"Could not {action}", cache_edit)
+
     app.writes.send(
         action,
-        send_unchecked(app.session.live, op, f"Could not {action}", cache_edit),
+        send(),
         message=f"Saved the details of {name}.",
         on_success=drop_drafts,
         no_undo_reason=f"You cannot undo the change to {name} by pressing u. To edit the details again, press E.",

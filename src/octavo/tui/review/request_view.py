@@ -460,6 +460,7 @@ class ChangeRequestScreen(View):
 
     def refresh_data(self) -> None:
         super().refresh_data()
+        self.changed_tree.load_marks()
         self.page_diff.retry()
 
     def on_screen_suspend(self) -> None:
