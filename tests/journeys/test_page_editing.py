@@ -14,7 +14,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.tui.editing import page_edit
 from octavo.tui.editing.page_drafts import PageDraftKey, editor_folder, page_drafts
 from octavo.tui.terminal.external_editor import Edited
@@ -231,6 +231,25 @@ async def test_key_pressed_twice_opens_one_dialog(stage: Stage, key: str) -> Non
         run.send_key(key)
         await run.see("Choose a change request")
         assert len(run.app.screen_stack) == screens + 1
+
+
+@pytest.mark.parametrize(("keys", "late"), [(["X"], change_requests.List), (["X", "enter"], content.ListPages)])
+async def test_deletion_does_not_open_its_dialog_while_the_user_types(
+    stage: Stage, keys: list[str], late: type[Operation[object]]
+) -> None:
+    async with stage.play() as run:
+        await run.press("/", *"time and", "enter", *keys[1:] and ["X"])
+        run.gate.shut(late)
+        await run.press(keys[-1])
+        await run.until(lambda: run.gate.waiting > 0, "load what the dialog shows")
+        await run.press("escape", "C")
+        composer = run.app.screen
+        run.gate.open()
+        await run.settle()
+        assert run.app.screen is composer
+        await run.press(*"yes")
+        assert not run.gate.sent(content.Edit)
+        await run.see("yes")
 
 
 async def test_draft_of_a_page_that_cannot_be_discarded_is_reported(stage: Stage) -> None:

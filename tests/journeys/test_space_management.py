@@ -174,6 +174,22 @@ async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
         await run.see("Harbour API", "7 days left", "Restore by ID")
 
 
+async def test_late_trash_does_not_open_over_another_view(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        space_changes.remember_deleted_space(run.app, ORGANIZATION, await space_on_server(run, "Harbour API"))
+        await focus_space_tree(run, "Harbour API")
+        await run.press("a")
+        await run.type("Trash")
+        run.gate.shut(spaces.Get)
+        await run.press("enter")
+        await run.until(lambda: run.gate.waiting > 0, "load the deleted spaces")
+        await run.press("3")
+        run.gate.open()
+        await run.settle()
+        assert run.app.current_mode == "changes"
+        assert len(run.app.screen_stack) == 1
+
+
 @pytest.mark.parametrize(
     "entered",
     [

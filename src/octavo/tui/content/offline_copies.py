@@ -28,7 +28,7 @@ def download(app: Shell, space: Space) -> None:
 
 
 async def _ask_and_download(app: Shell, space: Space) -> None:
-    title, offline = space.title or "this space", app.session.offline
+    screen, title, offline = app.screen, space.title or "this space", app.session.offline
     try:
         size = await offline.estimate_size(space.ref)
     except ApiError as error:
@@ -46,6 +46,8 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         start_download()
         return
 
+    if app.screen is not screen:
+        return  # The user left the view while the size was computed.
     app.ask(
         ConfirmDialog(
             f"Make {title} available offline?",

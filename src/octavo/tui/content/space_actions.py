@@ -286,13 +286,15 @@ async def _open_imported(app: Shell, space: Space, existing_page_ids: set[str]) 
 
 
 async def _show_git_info(app: Shell, space: Space) -> None:
-    title = title_of(space)
+    screen, title = app.screen, title_of(space)
     with show_progress(app, f"Loading Git Sync for {title}…"), explained(f"Could not load Git Sync for {title}"):
         try:
             git_info = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
         except NotFound:
             app.say(f"{title} is not connected to a Git repository.")
             return
+    if app.screen is not screen:
+        return  # The user left the view while the details loaded.
     info_rows = (
         ("repository", git_info.repo_name),
         ("provider", label(git_info.installation_provider or "")),

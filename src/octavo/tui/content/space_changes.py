@@ -260,10 +260,12 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
-    live, no_writes = app.session.live, app.session.read_only_reason
+    screen, live, no_writes = app.screen, app.session.live, app.session.read_only_reason
     remembered_spaces = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
     with show_progress(app, "Loading the trash…"), explained("Could not load the trash"):
         deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered_spaces))
+    if app.screen is not screen:
+        return  # The user left the view while the trash loaded.
     choices: list[Choice[str]] = []
     for space in deleted:
         if space is None or space.deleted_at is None:

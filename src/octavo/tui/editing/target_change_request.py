@@ -52,9 +52,11 @@ async def choose_target(
 ) -> None:
     """Ask the user to which change request an edit is saved, then call `on_choice`. If the user has no draft or open
     change request, do not ask and use a new one."""
-    new_target = new_request_target(space, subject)
+    screen, new_target = app.screen, new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
         own_requests, last_request = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
+    if app.screen is not screen:
+        return  # The user left the view while the change requests loaded.
     other_requests = [each for each in own_requests if last_request is None or each.id != last_request.id]
     if last_request is None and not other_requests:
         await on_choice(new_target)

@@ -93,11 +93,13 @@ class TreeEdit:
             )
 
     async def _load_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetChangeRequest) -> None:
-        live = self.app.session.live
+        live, screen = self.app.session.live, self.app.screen
         at: ContentRef = target.ref or self.space
         with explained(f"Could not load the pages of {target.title}"):
             head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
             tree = await live.fetch(content.ListPages(at=at))
+        if self.app.screen is not screen:
+            return  # The user left the view while the pages loaded.
         if self.page_id and tree.find(self.page_id) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return

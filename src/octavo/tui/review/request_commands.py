@@ -364,7 +364,8 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
             current = await app.session.live.send(change_requests.Get(at=at))
         except ApiError as error:
             return SendResult("refused", f"Could not {action}: {error}", error=error)
-        if changed_names := [each for each in changes if getattr(current, each) != getattr(target.change_request, each)]:
+        shown = target.change_request
+        if changed_names := [each for each in changes if getattr(current, each) != getattr(shown, each)]:
             app.session.live.refresh_affected(op)  # The details on screen are outdated.
             reason = f"someone else changed the {' and the '.join(changed_names)}."
             return SendResult("changed", f"Could not {action}: {reason}")
