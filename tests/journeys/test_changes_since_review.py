@@ -121,7 +121,7 @@ async def test_edit_while_the_request_is_open_keeps_the_comparison(stage: Stage)
         await run.see("(1 page changed)", "0 of 2 viewed")
 
 
-KEYS_ON_CHANGES = [
+KEYS_ON_CHANGES: list[tuple[str, type[Operation[object]] | None, str]] = [
     ("a", reviews.Submit, "Approve #7"),
     ("A", reviews.Submit, "Request changes on #7"),
     ("Q", content.Edit, "Revert the changes"),

@@ -517,3 +517,26 @@ async def test_status_line_of_the_comments_names_the_tab(stage: Stage) -> None:
         for name in ("Open", "My threads", "Resolved", "Review comments", "All"):
             await run.see(f"Comments · {name.lower()} · all spaces")
             await run.press("right_square_bracket")
+
+
+async def test_deleted_reply_leaves_the_selected_message_selected(stage: Stage) -> None:
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await send_comment(run, "Is it five?")
+        (at,) = {op.at for op in run.gate.sent(comments.Create)}
+        listed = (await run.ask(comments.List(at=at, limit=100), MARA)).items
+        thread = next(each for each in listed if each.body.text == "Is it five?")
+        replies = [
+            await run.ask(comments.CreateReply(at=at, comment_id=thread.id, body=Markdown(markdown=words)), person)
+            for words, person in (("One.", "yuki-tanabe"), ("Two.", MARA), ("Three.", MARA))
+        ]
+        await open_thread(run)
+        await run.press("r")
+        await run.see("Three.")
+        await run.press("j", "j")
+        deletion = comments.DeleteReply(at=at, comment_id=thread.id, comment_reply_id=replies[0].id)
+        await run.ask(deletion, "yuki-tanabe")
+        await run.press("r")
+        await run.gone("One.")
+        await run.press("X")
+        await run.see("Delete this reply?", "“Two.”")

@@ -239,6 +239,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if is_being_removed(self):
             return  # The diff of a suggestion arrived while this pane was being removed.
         width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
+        selected_id = self._messages[self._cursor].message.id if self._messages else None
         self._messages = []
         self._heading_lines = (
             self._lay_out_heading(self.comment, width) if self.comment is not None and self._title else []
@@ -252,7 +253,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
                 lines = tuple(self._message_lines(message, width, is_new=index >= new_from))
                 self._messages.append(MessageLayout(message, first_line, lines))
                 first_line += len(lines) + 1
-        self._cursor = min(self._cursor, max(0, len(self._messages) - 1))
+        ids = [layout.message.id for layout in self._messages]
+        # If the selected message was deleted or has got another ID, the message in its place is selected.
+        self._cursor = ids.index(selected_id) if selected_id in ids else min(self._cursor, max(0, len(ids) - 1))
         self._draft_lines = self._lines_of_drafts(width)
         self.virtual_size = Size(self.size.width, first_line + len(self._foot_lines()))
         self.refresh()
