@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from octavo.api import content, reviews, spaces
@@ -121,7 +123,7 @@ async def test_edit_while_the_request_is_open_keeps_the_comparison(stage: Stage)
         await run.see("(1 page changed)", "0 of 2 viewed")
 
 
-KEYS_ON_CHANGES: list[tuple[str, type[Operation[object]] | None, str]] = [
+KEYS_ON_CHANGES: list[tuple[str, type[Operation[Any]] | None, str]] = [
     ("a", reviews.Submit, "Approve #7"),
     ("A", reviews.Submit, "Request changes on #7"),
     ("Q", content.Edit, "Revert the changes"),
