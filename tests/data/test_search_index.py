@@ -620,12 +620,24 @@ class TestSections:
             ('![Low tide](<../.gitbook/assets/low tide.png> "t")', "Low tide"),
             ("![Low tide](low tide (1).png)", "Low tide"),
             ("[a](u_(1).md) b", "a b"),
-            ('{% openapi src="a.json" path="/boats/{id}" method="get" %} c {% endopenapi %}', "c"),
+            ('{% openapi src="a.json" path="/boats/{id}" method="get" %} c {% endopenapi %}', "/boats/{id} c"),
         ],
     )
     def test_url_of_a_link_is_left_out(self, link: str, words: str) -> None:
         (only,) = sections(link, "T")
         assert only.text == words
+
+    @pytest.mark.parametrize(
+        ("line", "text"),
+        [
+            ("`Bearer <token>` or <b>a</b>", "Bearer <token> or a"),
+            (r"Call it \<ModName>, <i>not</i> \{% x %}", "Call it <ModName>, not {% x %}"),
+            ('{% swagger-parameter in="path" name="vessel" %}<a name="top"></a>', "vessel"),
+        ],
+    )
+    def test_text_that_looks_like_a_tag_is_kept(self, line: str, text: str) -> None:
+        (only,) = sections(line, "T")
+        assert only.text == text
 
     def test_code_in_list_items_is_no_text(self) -> None:
         text = "1. ```\n   # one\n   ```\n2. ```\n   # two\n   ```\n\n# Next\n\n* > ~~~\n  > # three\n  > ~~~\n\n# Last\n\nend"

@@ -57,6 +57,46 @@ def test_page_is_split_at_its_headings() -> None:
     assert "Run the installer, then configure it.\n# not a heading" in found[1][2]
 
 
+LABELED = """
+{% tabs %}
+{% tab title="Winter" %}
+{% code title="tides.yml" %}
+```yaml
+low: 1
+```
+{% endcode %}
+{% endtab %}
+{% endtabs %}
+
+| Berth | Pilot |
+|-|-|
+| 3 | yes |
+
+<figure><img src="a.png" alt="A cutter at anchor"><figcaption>At dusk</figcaption></figure>
+
+{% openapi-operation spec="harbour" path="/berths/{id}" method="get" %}
+{% endopenapi-operation %}
+
+{% swagger method="post" path="/pilots" summary="Order a pilot" %}
+{% swagger-parameter in="query" name="vessel" %}
+Of the ship
+{% endswagger-parameter %}
+{% swagger-response status="200: OK" description="Ordered" %}
+{% endswagger-response %}
+{% endswagger %}
+"""
+"""A page with a text that stands only in an attribute, or in the header of a table."""
+LABELS = {
+    *("Winter", "tides.yml", "Berth", "Pilot", "A cutter at anchor", "At dusk"),
+    *("/berths/{id}", "/pilots", "Order a pilot", "vessel", "Ordered"),
+}
+
+
+def test_text_of_attributes_and_table_headers_is_indexed() -> None:
+    text = "\n".join(body for _, _, body in split_sections(LABELED, "", ""))
+    assert {label for label in LABELS if label not in text} == set()
+
+
 def test_sections_have_the_anchors_of_the_page() -> None:
     page = """# A
 

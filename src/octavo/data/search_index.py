@@ -59,7 +59,7 @@ _removal_update = lazy("octavo.data.search_text:removal_update")
 
 _WHOLE_PAGE_LETTERS = 200_000
 """A page with more indexed characters may be only partly in the index."""
-VERSION = 7
+VERSION = 8
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,

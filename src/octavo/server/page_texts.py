@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from octavo.api.folding import diagram_labels, encode_mention, fold, to_index_text
 from octavo.documents import page_trees
-from octavo.documents.blocks import Block, line_starts
+from octavo.documents.blocks import Block, line_starts, plain_text
 from octavo.documents.folders.folder import CODE_SPAN, FENCED, change_outside_code, rewrite_links
 from octavo.documents.site_rules import UNDEFINED, UNKNOWN, evaluate_expression
 from octavo.documents.source_reader import parse
@@ -251,6 +251,8 @@ PAGES_PER_BATCH = 20
 """Number of pages that are indexed in one transaction. The platform handles requests between two transactions."""
 _INDEX_ENTRY_LIMIT = 4000
 """Maximum length of an index entry, in characters. A longer section has several entries, for a faster search."""
+_TEXT_ATTRIBUTES = ("title", "alt", "path", "summary", "description")
+"""Attributes of blocks whose text is shown. If they change, `_INDEX_VERSION` of the store must change, too."""
 
 
 def reindex(context: RequestContext, space_id: str, old_revision: Json | None, new_revision: Json) -> None:
@@ -352,6 +354,11 @@ def _text_to_index(block: Block) -> str:
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":
         return encode_mention(block.attrs.get("url") or "")
-    return block.text or "".join(
+    labels = [block.attrs.get(name) for name in _TEXT_ATTRIBUTES]
+    labels += [block.attrs.get("name")] if block.kind in ("api-parameter", "openapi") else []
+    labels += block.attrs.get("schemas") or ()
+    labels += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
+    text = block.text or "".join(
         encode_mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs
     )
+    return "\n".join(filter(None, [*labels, text]))

@@ -58,7 +58,7 @@ BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """SQLite errors whose cause is the computer, such as a full disk."""
 
-_INDEX_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
+_INDEX_VERSION = f"words, labels and parts of words in plain letters, folded by Unicode {unicodedata.unidata_version}"
 """Version of the full-text index. Change it whenever `fold_to_index_text` changes, to index all pages again."""
 
 Section = tuple[str, str, str]
