@@ -192,18 +192,19 @@ async def test_lost_edit_is_not_confused_with_an_edit_by_another_user(
 async def test_lost_edit_is_found_below_newer_edits(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    seen = await head(ask, at)
+    seen, created = await head(ask, at), list[str | None]()
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, content.Edit):
             await gate(op)
+            created.append(await head(ask, at))
             await ask(content.Edit(at=at, changes=page_edit("# Intro\n\nTheirs, after mine")))
             raise BadResponse("The answer cannot be read.")
         return await gate(op)
 
     live.send = send
     outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
-    assert (outcome.kind, outcome.revision, outcome.replaced_revision) == ("done", await head(ask, at), None)
+    assert (outcome.kind, [outcome.revision], outcome.replaced_revision) == ("done", created, None)
 
 
 async def test_offline_edit_is_refused_and_not_queued(

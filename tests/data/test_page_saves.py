@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, UpdatePage
-from octavo.api.errors import NotSent
+from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import ChangeRequestRef, Operation, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
@@ -168,6 +168,27 @@ async def test_lost_connection_after_a_simultaneous_edit_says_page_is_saved(page
     assert (outcome.kind, outcome.message) == ("sent", MAYBE_OVERWRITTEN)
     page.live.send = send
     assert await page.current_text() == mine
+
+
+async def test_edit_after_a_lost_response_is_not_overwritten_by_the_repair(page: PageUnderEdit) -> None:
+    mine = BEFORE.replace("Three", "Mine")
+    page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
+    send = page.live.send
+
+    async def lose_first_response(op: Operation[Any]) -> Any:
+        response = await send(op)
+        if isinstance(op, content.Edit):
+            page.live.send = send
+            await page.edit_as_other(mine.replace("Two", "Later"))
+            raise Lost("The connection broke.")
+        return response
+
+    page.live.send = lose_first_response
+    outcome = await page.write(mine)
+    assert outcome.kind == "conflict"
+    assert outcome.text is not None
+    assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
+    assert await page.current_text() == mine.replace("Two", "Later")
 
 
 async def test_unchanged_text_is_not_sent(page: PageUnderEdit) -> None:

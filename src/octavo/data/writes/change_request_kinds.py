@@ -241,15 +241,6 @@ def _traits_of_review(op: reviews.Submit) -> WriteTraits:
     return WriteTraits(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
-@dataclass(frozen=True)
-class FoundEdit:
-    """An edit of pages that a search has found on the server."""
-
-    head: str
-    """Head revision of the change request, which may be newer than the edit."""
-    created_revision: Revision
-
-
 async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
     current, expected_revision = await send(change_requests.Get(at=attempt.op.at)), attempt.expected.revision
     if expected_revision is None or current.revision == expected_revision:
@@ -259,7 +250,7 @@ async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with a FoundEdit. None if no revision after the expected one has all changes of the edit."""
+    """Return AlreadyDone with the revision of the edit. None if no revision after the expected one has all changes of the edit."""
     op, expected_revision = attempt.op, attempt.expected.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:
@@ -270,7 +261,7 @@ async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> A
         if later.parents:
             earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0])))
         if await _is_made_by(send, op, earlier, later):
-            return AlreadyDone(later.id, FoundEdit(head, later))
+            return AlreadyDone(later.id, later)
         if earlier is None or earlier.id == expected_revision:
             return None
         later = earlier

@@ -16,7 +16,6 @@ from octavo.api.text import Raw
 from octavo.data.access import Send
 from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED
-from octavo.data.writes.change_request_kinds import FoundEdit
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import ExpectedState, NewWrite
 from octavo.lazy_import import lazy
@@ -60,11 +59,10 @@ async def edit(
         live, op, expected, failure_prefix="", if_not_found=if_not_found, later_writes=later_writes
     )
     if sent.kind == "done":
-        found = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, created_revision = (
-            (found.head, found.created_revision) if found is not None else (_head_in(sent.result), None)
-        )
-        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created_revision)
+        # After a search, the head may be newer than the edit. Then a later edit with the revision of this edit is refused.
+        found_revision = sent.result if isinstance(sent.result, Revision) else None
+        head = found_revision.id if found_revision is not None else _head_in(sent.result)
+        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, found_revision)
         remark = "Saved. Someone else saved changes at the same time." if replaced_revision is not None else ""
         message = f"{remark} {sent.message}".strip()
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced_revision)

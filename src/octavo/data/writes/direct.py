@@ -131,7 +131,7 @@ class SendResult(Generic[T]):
     error: ApiError | None = None
     """Error of the write or of its check. None if no request failed."""
     revision: str | None = None
-    """Head revision after an edit of pages, or for the kind `changed`. None if it is unknown."""
+    """The revision that an edit of pages has created. For the kind `changed`, the head. None if it is unknown."""
     later_ids: tuple[str, ...] = ()
     """IDs of the entries that `later_writes` have in the outbox."""
     replaced_revision: str | None = None
