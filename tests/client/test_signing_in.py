@@ -151,6 +151,20 @@ async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: 
     assert token_of(home, resolve(home.read(), {})) is None
 
 
+async def test_key_for_this_session_does_not_replace_a_stored_key(
+    sign_in: SignIn, home: ProfileStore, memory: Memory
+) -> None:
+    await sign_in("mia")
+    await sign_in("ada")
+    stored = home.read().entries
+    keyring.set_keyring(Locked())
+    signed = await sign_in("mia")
+    assert (signed.profile.store, signed.deletion_problem) == ("session", "")
+    keyring.set_keyring(memory)
+    assert (home.read().entries, home.read().current) == (stored, "default")
+    assert token_of(home, resolve(home.read(), {})) == key_of("mia")
+
+
 async def test_blocked_keyring_is_not_replaced(
     sign_in: SignIn, home: ProfileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

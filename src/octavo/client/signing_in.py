@@ -170,10 +170,13 @@ async def login(
         profiles.fingerprint(token),
         read_only=old_profile is not None and old_profile.read_only,
     )
+    # A token that is not stored does not replace a stored one.
+    keeps_old_token = store == "session" and old_profile is not None and profile_store.store_of(old_profile) is not None
+    saved_profile = old_profile if keeps_old_token and old_profile is not None else profile
     # Another process may have changed the profiles while the keyring waited for its password.
-    await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(profile)))
+    await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(saved_profile)))
     deletion_problem = ""
-    if old_profile is not None and old_profile.store != store:
+    if old_profile is not None and old_profile.store != store and not keeps_old_token:
         deletion_problem = await run_in_thread(lambda: _delete_token(profile_store, old_profile))
     return SignedIn(profile, identity, notice, deletion_problem)
 

@@ -190,7 +190,8 @@ def _show_token_page(origin: str, *, opens_browser: bool) -> None:
 def _require_stored(signed_in: SignedIn) -> None:
     if signed_in.notice:
         # The notice says why the key is not stored. Octavo would forget the key at the end of this command.
-        raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed_in.notice}")
+        cause = "is valid, but could not be stored, so you are not signed in with this API key"
+        raise Failure(f"The API key {cause}. {signed_in.notice}")
 
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
