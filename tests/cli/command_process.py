@@ -123,6 +123,17 @@ class CommandLine:
         )  # fmt: skip
         return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 
+    def run_with_closed_pipe(self, *arguments: str, cwd: Path | None = None) -> int:
+        """Run a command whose standard output nobody reads, and return its exit code."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = self.command(*arguments)
+        ran = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=writing, check=False, env=self.environ, cwd=cwd, timeout=TIMEOUT
+        )
+        os.close(writing)
+        return ran.returncode
+
     def terminal(self, *arguments: str, columns: int = 120, environ: Mapping[str, str] | None = None) -> Terminal:
         """Run a command in a terminal."""
         return OctavoTerminal(arguments, {**self.environ, **(environ or {})}, columns=columns)

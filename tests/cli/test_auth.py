@@ -38,7 +38,7 @@ def test_login_without_a_keyring_stores_no_key_and_fails(octavo: Octavo, server_
     ran = octavo("--base-url", server_url, "auth", "login", "--with-token")
     assert ran.code == 1, "success would mean that you are signed in"
     assert (
-        "The API key is valid, but could not be stored, so you are not signed in. The environment variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
+        "The API key is valid, but could not be stored, so you are not signed in with this API key. The environment variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
         in ran.err
     )
     assert "octavo auth login --insecure-storage" in ran.err
@@ -263,6 +263,33 @@ def test_refresh_with_the_key_of_another_user_is_refused(
     assert ran.code == 1
     assert "Profile default belongs to Mia Lund" in ran.err
     assert octavo("auth", "token").out == f"{KEY}\n"
+
+
+@pytest.mark.usefixtures("key_on_stdin")
+@pytest.mark.parametrize("option", ["--profile", "--base-url", "--space", "--folder"])
+def test_empty_option_does_not_select_the_current_account(octavo: Octavo, server_url: str, option: str) -> None:
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
+    ran = octavo("auth", "logout", option, "")
+    assert (ran.code, ran.out) == (2, "")
+    assert octavo("auth", "token").out == f"{KEY}\n"
+
+
+@pytest.mark.usefixtures("key_on_stdin")
+@pytest.mark.parametrize("action", ["login", "refresh"])
+def test_key_that_cannot_be_stored_does_not_replace_a_stored_key(
+    octavo: Octavo, server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
+    file = tmp_path / "config" / "profiles.toml"
+    if action == "refresh":  # The refreshed key would replace the key in the file, but not that in a keyring.
+        file.write_text(file.read_text().replace('store = "file"', 'store = "keyring"'))
+    profiles = file.read_text()
+    monkeypatch.setattr("sys.stdin", io.StringIO(NEXT_KEY))
+    ran = octavo("auth", action, "--with-token")
+    assert ran.code == 1
+    assert "so you are not signed in with this API key" in ran.err
+    assert file.read_text() == profiles
+    assert (octavo("auth", "token").out == f"{KEY}\n") is (action == "login")
 
 
 def test_refresh_without_an_account_ends_with_four(octavo: Octavo) -> None:

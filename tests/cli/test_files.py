@@ -53,6 +53,14 @@ def test_pulled_space_is_listed_edited_and_restored(demo: CommandLine, docs: Pat
     assert restored.count(b"\r\n") == restored.count(b"\n") > 0
 
 
+def test_files_are_restored_after_the_reader_of_the_output_has_ended(demo: CommandLine, docs: Path) -> None:
+    names = ("README.md", "people/privacy.md")
+    for name in names:
+        (docs / name).unlink()
+    assert demo.run_with_closed_pipe("restore", *names, cwd=docs) == 0
+    assert demo.run("status", cwd=docs).out == ""
+
+
 def test_deleted_image_is_restored_from_the_server(demo: CommandLine, docs: Path) -> None:
     image = (docs / ".gitbook/assets/lamp.png").read_bytes()
     (docs / ".gitbook/assets/lamp.png").unlink()
@@ -129,6 +137,7 @@ def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
         (("pull", "handbook/7", "new", "--demo"), 2, "only a whole space can be pulled"),
         (("pull", "handbook", "config", "--demo"), 2, "it has other files. Choose a new folder"),
         (("pull",), 2, "Not a pulled folder. Run: octavo pull SPACE DIR"),
+        (("propose", "-m", "x", "--into", "", "--demo"), 2, "argument --into: the value is empty"),
         (("status",), 2, "Not a pulled folder. Run: octavo pull SPACE DIR"),
         (("restore", "x.md"), 2, "Not a pulled folder"),
     ],

@@ -311,6 +311,14 @@ def test_invisible_characters_are_escaped() -> None:
     assert safe_text("a\u202eb\U000e0041c é") == "a\\u202eb\\udb40\\udc41c é"
 
 
+@pytest.mark.parametrize("space", [",", " , "])
+def test_list_without_a_space_does_not_allow_all_spaces(tmp_path: Path, space: str) -> None:
+    for arguments, environ in ((("--space", space), {}), ((), {"OCTAVO_SPACE": space})):
+        ran = CommandLine(tmp_path, environ).run("mcp", "--demo", *arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert "names no space" in ran.err
+
+
 @needs_mcp
 def test_closed_standard_input_is_named(tmp_path: Path) -> None:
     line = CommandLine(tmp_path)

@@ -129,6 +129,13 @@ def test_several_merges_stop_at_the_first_failure(demo: CommandLine) -> None:
     assert {"number": 7} in demo.run("changes", "--demo", "-s", "harbour-api", "--json", "number").json
 
 
+@pytest.mark.parametrize("output", [(), ("--ndjson",)], ids=["text", "ndjson"])
+def test_merges_go_on_after_the_reader_of_the_output_has_ended(demo: CommandLine, output: tuple[str, ...]) -> None:
+    refs = ("harbour-api/7", "stations/1")
+    assert demo.run_with_closed_pipe("merge", *refs, "--yes", "--demo", *output) == 0
+    assert [demo.run("show", each, "--demo", "--json", "status").json["status"] for each in refs] == ["merged"] * 2
+
+
 def test_terminal_asks_before_merging(demo: CommandLine) -> None:
     with demo.terminal("merge", "harbour-api/7", "--demo") as shown:
         shown.wait_for("Merge harbour-api/7? [y/N]")

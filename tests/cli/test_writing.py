@@ -314,7 +314,22 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (("reply", "harbour-api/7@..", "-m", "x"), 3, "Could not find thread .. in harbour-api/7."),
         (("comment", "../../etc", "-m", "x"), 3, "Could not find the space ../../etc."),
         (("resolve", "a\nb"), 3, "Could not find thread a b."),
-        (("comment", "harbour-api/7", "-m", "x", "--once", ""), 2, "the key is empty"),
+        (("comment", "harbour-api/7", "-m", "x", "--once", ""), 2, "argument --once: the value is empty"),
+        (("comment", "harbour-api/7", "-m", "x", "--page", ""), 2, "argument --page: the value is empty"),
+        (
+            ("comment", "harbour-api/7:concepts/time", "-m", "x", "--block", " "),
+            2,
+            "argument --block: the value is empty",
+        ),
+        (("comment", "t6", "-m", "x", "--line", "0"), 2, "is a thread, and --line does not apply"),
+        (
+            ("review", "harbour-api/7", "--approve", "--dry-run"),
+            2,
+            "Could not use --dry-run: it belongs to --import FILE.",
+        ),
+        (("review", "harbour-api/7", "--approve", "--format", "vale"), 2, "Could not use --format: it belongs to"),
+        (("review", "harbour-api/7", "--json", "-m", "x"), 2, "Could not use the text: -m and -F belong to --approve"),
+        (("review", "harbour-api/7", "--discard-proposed", "--source", ""), 2, "argument --source: the value is empty"),
         (("review", "harbour-api/7", "--approve", "--revision", "../x"), 2, "'../x' is no id of a revision."),
         (("react", "t6", ":thumbsup:"), 2, "is not one emoji"),
         (("react", "t6", "👍🎉"), 2, "is not one emoji"),
@@ -507,6 +522,18 @@ def test_text_of_the_editor_is_kept_if_it_cannot_be_stored(demo: CommandLine, tm
         found = re.search(r"Your text is in (\S+\.md)\.", shown.look())
     assert found is not None, shown.look()
     assert Path(found[1]).read_text() == "Not to be lost."
+
+
+def test_threads_are_resolved_after_the_reader_of_the_output_has_ended(demo: CommandLine) -> None:
+    refs = [each["ref"] for each in demo.run("threads", "--demo", "--json", "ref", "--limit", "2").json]
+    assert demo.run_with_closed_pipe("resolve", *refs, "--ndjson", "--demo") == 0
+    assert [demo.run("show", each, "--demo", "--json", "status").json["status"] for each in refs] == ["resolved"] * 2
+
+
+def test_nothing_is_sent_if_standard_output_is_closed(demo: CommandLine) -> None:
+    ran = demo.shell("octavo comment handbook/2 -m Unseen --demo >&-")
+    assert (ran.code, ran.err) == (1, "octavo: Could not write the output: standard output is closed.\n")
+    assert "Unseen" not in demo.run("threads", "handbook/2", "--demo", "--json", "text").out
 
 
 def test_closed_standard_input_is_named(demo: CommandLine) -> None:

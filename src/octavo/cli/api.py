@@ -204,7 +204,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
     """Return the request of the command line, and whether it lists items page by page. Raises Failure."""
-    files = ArgumentFiles()
+    files, body_file = ArgumentFiles(), options.input or ""
     arguments = [
         *options.values,
         *map(convert_text_field, options.text_fields),
@@ -213,8 +213,8 @@ def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
     if options.name.upper() in METHODS:
         if not options.values:
             raise Failure(f"{options.name} needs a path, such as /v1/user.", USAGE)
-        return _path_request(options.name.upper(), options.values[0], arguments[1:], options.input, files)
-    op = build_operation(options.name, parse_values(arguments, files), options.input, files)
+        return _path_request(options.name.upper(), options.values[0], arguments[1:], body_file, files)
+    op = build_operation(options.name, parse_values(arguments, files), body_file, files)
     try:
         return raw_request(op), isinstance(op, Listing)
     except ApiError as error:

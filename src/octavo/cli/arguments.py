@@ -214,7 +214,8 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
     )
     # The help option of argparse cannot print the help of an operation.
     api.add_argument("-h", "--help", action="store_true", help="show the help of the command, or of the operation NAME")
-    api.add_argument("--input", metavar="FILE", default="", help="send a JSON file as the body; - reads standard input")
+    input_help = "send a JSON file as the body; - reads standard input"
+    api.add_argument("--input", metavar="FILE", type=not_empty, help=input_help)
     api.add_argument(
         "-f",
         "--raw-field",
@@ -337,16 +338,23 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
     group = parser.add_argument_group(GLOBAL_OPTIONS_TITLE)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     profile_help = "the name of the account to use (as shown by `octavo auth status`)"
-    group.add_argument("--profile", metavar="NAME", default=default, help=profile_help)
-    group.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
+    group.add_argument("--profile", metavar="NAME", type=not_empty, default=default, help=profile_help)
+    base_url_help = "the server to use (or set OCTAVO_BASE_URL)"
+    group.add_argument("--base-url", metavar="URL", type=not_empty, default=default, help=base_url_help)
     group.add_argument("--demo", dest="use_demo", action="store_true", default=unset, help="use the demo documentation")
     group.add_argument(
-        "--folder", dest="pages_folder", metavar="DIR", default=default, help="use a folder of Markdown files"
+        "--folder",
+        dest="pages_folder",
+        metavar="DIR",
+        type=not_empty,
+        default=default,
+        help="use a folder of Markdown files",
     )
     group.add_argument(
         "-s",
         "--space",
         metavar="SPACE",
+        type=not_empty,
         default=default,
         action=_JoinWithCommas,
         help="the space (or set OCTAVO_SPACE)",
@@ -359,6 +367,13 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default=default, help="when to use colors (default: auto)"
     )
+
+
+def not_empty(text: str) -> str:
+    """Return `text`. Raises ArgumentTypeError if it is empty, for example because a variable of a script is not set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the value is empty. Leave out the option, or add a value.")
+    return text
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:

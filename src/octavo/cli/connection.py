@@ -32,6 +32,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, 
 from octavo.api.safety import safe_line
 from octavo.api.users import Me
 from octavo.cli.access import check_one_source, read_account_and_key, read_settings
+from octavo.cli.arguments import not_empty
 from octavo.cli.standard_streams import (
     FAILED,
     NOT_ALLOWED,
@@ -44,6 +45,7 @@ from octavo.cli.standard_streams import (
     read_input,
     tell,
     why_read_only,
+    write_out,
 )
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved
@@ -158,13 +160,7 @@ def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = 
         command.set_defaults(once=None)
     else:
         once_help = "write nothing if a command with this key did in the last 7 days"
-        command.add_argument("--once", type=_parse_once_key, metavar="KEY", help=once_help)
-
-
-def _parse_once_key(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the key is empty. Enter a key, for example the number of a build.")
-    return text
+        command.add_argument("--once", type=not_empty, metavar="KEY", help=once_help)
 
 
 def _parse_seconds(text: str) -> float:
@@ -243,9 +239,11 @@ def delete_editor_file(options: argparse.Namespace) -> None:
 
 
 async def prepare_writes(session: Session) -> None:
-    """Load the user, whom the outbox needs for writes. Raises ApiError, or Failure if the session is read-only."""
+    """Load the user, whom the outbox needs for writes. Raises ApiError, or Failure if the session is read-only or if
+    standard output is closed."""
     if session.read_only_reason:
         raise Failure(session.read_only_reason, NOT_ALLOWED, error="read-only")
+    write_out("")  # fails before the write is sent if standard output is closed
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 

@@ -12,7 +12,8 @@ import os
 import re
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from errno import EBADF
 from traceback import format_exception
 from types import TracebackType
@@ -94,6 +95,16 @@ def write_out(text: str) -> None:
             # For example `octavo operations | head`, which is not a failure.
             raise Failure("", 0) from None
         raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
+
+
+@contextmanager
+def ignore_closed_pipe() -> Iterator[None]:
+    """Ignore that the reader of standard output has ended, because a command must still make its other changes."""
+    try:
+        yield
+    except Failure as failure:
+        if failure.code:
+            raise
 
 
 def _redirect_to_null(stream: TextIO) -> None:

@@ -30,7 +30,16 @@ from octavo.cli.output import (
     print_object,
 )
 from octavo.cli.refs import RefResolver, RefTarget
-from octavo.cli.standard_streams import BLOCKED, FAILED, UNKNOWN, USAGE, Failure, is_terminal, write_out
+from octavo.cli.standard_streams import (
+    BLOCKED,
+    FAILED,
+    UNKNOWN,
+    USAGE,
+    Failure,
+    ignore_closed_pipe,
+    is_terminal,
+    write_out,
+)
 from octavo.concurrency import gather_bounded
 from octavo.data.access import why_not_in_space
 from octavo.data.queries import PAGE_LIMIT
@@ -226,10 +235,11 @@ def _run_merge(options: argparse.Namespace) -> int:
         with Output(options, MERGE_FIELDS, ()) as output:
             for target in targets:
                 row = await merge_one(session, options, target)
-                if output.mode != "table":
-                    output.add(row)
-                elif not row["printed"]:
-                    write_out(_sentence(row))
+                with ignore_closed_pipe():
+                    if output.mode != "table":
+                        output.add(row)
+                    elif not row["printed"]:
+                        write_out(_sentence(row))
                 code = BLOCKED if row["blocked"] else code
         return code
 

@@ -16,6 +16,7 @@ from octavo.api.errors import NotFound
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.safety import safe_line
+from octavo.cli.arguments import not_empty
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import (
     add_sending_options,
@@ -53,7 +54,7 @@ from octavo.cli.output import (
     print_object,
 )
 from octavo.cli.refs import Ref, RefResolver, RefTarget
-from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, ignore_closed_pipe
 from octavo.concurrency import gather_bounded
 from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.loaders import page_markdown, page_source_op
@@ -124,10 +125,10 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
         "ref", metavar="REF", help="a change request, a space, a page or a block; a thread gets a reply"
     )
     add_text_options(command)
-    command.add_argument("--page", metavar="PAGE", help="the page, by its path, id or title")
+    command.add_argument("--page", metavar="PAGE", type=not_empty, help="the page, by its path, id or title")
     place_group = command.add_mutually_exclusive_group()
-    place_group.add_argument("--block", metavar="KEY", help="the block, by its key")
-    place_group.add_argument("--quote", metavar="WORDS", help="the block that contains these words")
+    place_group.add_argument("--block", metavar="KEY", type=not_empty, help="the block, by its key")
+    place_group.add_argument("--quote", metavar="WORDS", type=not_empty, help="the block that contains these words")
     place_group.add_argument("--line", type=int, metavar="N", help="the block at this line of the Markdown")
     command.add_argument(
         "--suggest", metavar="FILE", help="suggest this text instead of the block; - reads standard input"
@@ -180,7 +181,7 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
 
 def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> None:
     for name in ("block", "quote", "line", "suggest", "pending"):
-        if getattr(options, name):
+        if (value := getattr(options, name)) is not None and value is not False:
             raise Failure(
                 f"Could not comment: {thread.ref} is a thread, and --{name} does not apply to a reply.", USAGE
             )
@@ -384,15 +385,15 @@ def _run_resolve(options: argparse.Namespace) -> int:
                 if is_changed:
                     op = comments.Update(at=each.at, comment_id=each.comment.id, resolved=not options.reopen)
                     await send(session, [NewWrite(op, action, context=each.ref)], options)
-                output.add(
-                    {
-                        "id": each.comment.id,
-                        "ref": each.ref,
-                        "status": "open" if options.reopen else "resolved",
-                        "changed": is_changed,
-                        "result": f"{done if is_changed else already}: {each.ref}.",
-                    }
-                )
+                row = {
+                    "id": each.comment.id,
+                    "ref": each.ref,
+                    "status": "open" if options.reopen else "resolved",
+                    "changed": is_changed,
+                    "result": f"{done if is_changed else already}: {each.ref}.",
+                }
+                with ignore_closed_pipe():
+                    output.add(row)
 
     return run_connected(options, use_session, action=action)
 

@@ -14,6 +14,7 @@ from octavo.api.content import GetFile
 from octavo.api.operation import RevisionRef, SpaceRef
 from octavo.cli import platforms
 from octavo.cli.access import read_settings
+from octavo.cli.arguments import not_empty
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields, print_object
@@ -28,7 +29,17 @@ from octavo.cli.pulled_folders import (
     tell_first,
 )
 from octavo.cli.refs import Ref, RefResolver, parse_ref, revision_id, short_name
-from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import (
+    BLOCKED,
+    FAILED,
+    NOT_FOUND,
+    UNKNOWN,
+    USAGE,
+    Failure,
+    ignore_closed_pipe,
+    tell,
+    write_out,
+)
 from octavo.documents.folders.folder import fingerprint
 from octavo.documents.folders.layout import encode_like
 from octavo.files.folder_export import export_changes, write_export
@@ -219,12 +230,14 @@ def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
     """Restore a file to `data`, its content at the last pull. If you changed the file, keep a copy. Raises Failure."""
     own_data = folder.data(file.path)
     if own_data is not None and file.has_content(own_data):
-        write_out(f"{file.path} has no changes.\n")
+        with ignore_closed_pipe():
+            write_out(f"{file.path} has no changes.\n")
         return
     copy_path = folder.keep_copy(file.path, own_data) if own_data is not None else ""
     if reason := folder.write(file.path, data):
         raise Failure(f"Could not restore {file.path}: {reason}.")
-    write_out(f"Restored {file.path}.{f' Your version is in {copy_path}.' if copy_path else ''}\n")
+    with ignore_closed_pipe():
+        write_out(f"Restored {file.path}.{f' Your version is in {copy_path}.' if copy_path else ''}\n")
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
@@ -320,7 +333,9 @@ def _declare_propose(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-m", dest="subject", metavar="SUBJECT", default="", help="the subject of a new change request"
     )
-    command.add_argument("--into", metavar="REF", help="the change request to fill, instead of a new one")
+    command.add_argument(
+        "--into", metavar="REF", type=not_empty, help="the change request to fill, instead of a new one"
+    )
     command.add_argument("--draft", action="store_true", help="leave the new change request a draft")
     command.add_argument("--dry-run", action="store_true", help="print what would be proposed, and send nothing")
     command.add_argument("--partial", action="store_true", help="propose the rest if the API does not take everything")

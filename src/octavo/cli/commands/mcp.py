@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import RefResolver
-from octavo.cli.standard_streams import Failure
+from octavo.cli.standard_streams import USAGE, Failure
 from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 
 if TYPE_CHECKING:
@@ -26,11 +26,14 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    chosen_spaces = options.space or os.environ.get("OCTAVO_SPACE", "")
+    names = [each.strip() for each in chosen_spaces.split(",") if each.strip()]
+    if chosen_spaces and not names:  # Without names, the agent could read all spaces.
+        raise Failure(f"Could not serve the tools: {chosen_spaces!r} names no space.", USAGE)
     if not has_extra("mcp"):
         raise Failure(f"Could not start the MCP server: {missing_extra_phrase('mcp')}")
     if sys.stdin is None or sys.stdout is None:
         raise Failure("Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.")
-    names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
     # Removed, because OCTAVO_SPACE may list several spaces, but `RefResolver` and child programs expect one.
     os.environ.pop("OCTAVO_SPACE", None)

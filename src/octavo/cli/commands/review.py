@@ -13,6 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import RevisionRef
 from octavo.cli import review_export
 from octavo.cli.api import ArgumentFiles, input_label
+from octavo.cli.arguments import not_empty
 from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import ComparedVersions, changed_items, viewed_revision
 from octavo.cli.connection import (
@@ -175,9 +176,11 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--source",
         metavar="NAME",
+        type=not_empty,
         help="with --discard-proposed: only the notes of this program; with --format: the name of the linter",
     )
-    command.add_argument("--page", metavar="PAGE", help="with --json: only this page, by its path, id or title")
+    page_help = "with --json: only this page, by its path, id or title"
+    command.add_argument("--page", metavar="PAGE", type=not_empty, help=page_help)
     command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
     add_text_options(command)
     command.add_argument(
@@ -191,13 +194,15 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.notes is not None:
-        return _import(options)
-    if options.verdict is not None:
-        return submit(options)
-    if options.dry_run or options.format != "jsonl":
+    if options.notes is None and (options.dry_run or options.format != "jsonl"):
         name = "--dry-run" if options.dry_run else "--format"
         raise Failure(f"Could not use {name}: it belongs to --import FILE.", USAGE)
+    if options.verdict is not None:
+        return submit(options)
+    if options.message is not None or options.file is not None:
+        raise Failure("Could not use the text: -m and -F belong to --approve, --request-changes or --comment.", USAGE)
+    if options.notes is not None:
+        return _import(options)
     if options.discard_proposed:
         return run_connected(options, lambda session: _discard(session, options), action="discard the proposed notes")
     if options.json is None and options.jq is None:
