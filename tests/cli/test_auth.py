@@ -38,8 +38,8 @@ def test_login_without_a_keyring_stores_no_key_and_fails(octavo: Octavo, server_
     ran = octavo("--base-url", server_url, "auth", "login", "--with-token")
     assert ran.code == 1, "success would mean that you are signed in"
     assert (
-        "The API key is valid, but could not be stored, so you are not signed in with this API key. The environment variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
-        in ran.err
+        "The API key is valid, but could not be stored, so you are not signed in with this API key. "
+        "The environment variable PYTHON_KEYRING_BACKEND names keyring.backends.fail" in ran.err
     )
     assert "octavo auth login --insecure-storage" in ran.err
     assert not files_with_key(tmp_path)
