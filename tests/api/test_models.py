@@ -10,10 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from octavo.api.bodies import document_text
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.comments import Comment
-from octavo.api.content import Page, PageTree, Revision
+from octavo.api.comments import Comment, TargetPage
+from octavo.api.content import Page, PageReference, PageTree, Revision
 from octavo.api.links import Location
-from octavo.api.operation import ListPage, read
+from octavo.api.operation import ListPage, Urls, read
+from octavo.api.search import PageHit
+from octavo.api.site_structure import SiteSection
 from octavo.api.spaces import Space
 from octavo.api.users import User
 
@@ -70,6 +72,25 @@ def test_server_text_is_sanitized_when_the_model_is_built() -> None:
     page = Page.model_validate({"id": "p", "title": "a\x1b]0;x\x07b\nc", "markdown": "x\x1b[2Jy\nz"})
     assert page.title == "a␛]0;x␇b c"
     assert page.markdown == "x␛[2Jy\nz"
+
+
+LONG = f"https://app.gitbook.com/s/harbour/{'%E6%B8%AF' * 60}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        Urls.model_validate({"app": LONG}).app,
+        PageHit.model_validate({"id": "p", "path": LONG}).path,
+        TargetPage.model_validate({"id": "p", "path": LONG}).path,
+        PageReference.model_validate({"id": "p", "path": LONG}).path,
+        SiteSection.model_validate({"id": "s", "path": LONG}).path,
+        User.model_validate({"id": "u", "photoURL": LONG}).photo_url,
+    ],
+    ids=["link", "search hit", "page of a comment", "changed page", "section", "photo"],
+)
+def test_long_link_or_path_is_not_cut(text: str) -> None:
+    assert text == LONG
 
 
 def test_free_form_json_is_sanitized() -> None:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -44,6 +46,26 @@ def busy_server(status: int) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+class RecordedTerminal:
+    """Replaces standard output by a terminal inside a `with` statement, and records what is written to it."""
+
+    text = ""
+
+    def __enter__(self) -> Self:
+        self._end, inner = os.openpty()
+        os.set_blocking(self._end, False)
+        self._stdout, sys.stdout = sys.stdout, open(inner, "w", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.close()
+        sys.stdout = self._stdout
+        with suppress(OSError):  # the other end is closed
+            while data := os.read(self._end, 1 << 16):
+                self.text += data.decode()
+        os.close(self._end)
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,12 @@ def test_dry_run_shows_the_request_and_sends_nothing(octavo: Octavo, monkeypatch
     assert KEY not in ran.out
 
 
+@pytest.mark.parametrize("option", [("--demo",), ("--folder", ".")], ids=["demo", "folder"])
+def test_dry_run_on_the_embedded_platform_names_no_server(octavo: Octavo, option: tuple[str, ...]) -> None:
+    ran = octavo("api", "users.Me", "--dry-run", *option)
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "GET http://octavo.local/v1/user")
+
+
 def test_dry_run_of_a_read_has_no_body(octavo: Octavo) -> None:
     ran = octavo("--base-url", "https://api.example", "api", "--dry-run", "comments.List", "spaceId=s", "status=open")
     assert ran.code == 0

@@ -14,7 +14,7 @@ import pytest
 from octavo.cli.checking import broken_urls
 from octavo.server.fetcher import Fetcher
 from tests.benchmarks.terminal import Terminal
-from tests.cli.conftest import Octavo
+from tests.cli.conftest import Octavo, RecordedTerminal
 from tests.server.web_server import run_web_server
 
 FAULT = re.compile(r"«([a-z-]+)\|([^»]*)»")
@@ -388,6 +388,18 @@ def test_names_with_control_characters_are_shown_as_symbols(
     monkeypatch.chdir(tmp_path)
     write_seeded(tmp_path, {"a\x1b[31m\u202eb.md": "[x](gone\x1b]0;t\x07.md)\n"})
     assert not set(octavo("check", ".").out) & {"\x1b", "\x07", "\u202e"}
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "github", "rdjsonl", "sarif"])
+def test_control_characters_of_all_formats_are_symbols_on_a_terminal(
+    octavo: Octavo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_seeded(tmp_path, {"a\x1b[31m\u202e\x9b.md": "[x](gone\x1b]0;t\x07.md)\n"})
+    with RecordedTerminal() as shown:
+        octavo("check", ".", "--format", form)
+    assert not set(shown.text) & {"\x1b", "\x07", "\u202e", "\x9b"}
+    assert ".md" in shown.text
 
 
 def test_encoded_control_characters_in_urls_are_shown_as_symbols(octavo: Octavo, tmp_path: Path) -> None:

@@ -72,6 +72,23 @@ def test_help_of_a_command_has_examples(octavo: Octavo, arguments: tuple[str, ..
     assert said in " ".join(ran.out.split())
 
 
+def test_control_characters_of_arguments_are_symbols_in_error_messages(octavo: Octavo) -> None:
+    for arguments in (("--\x1b]0;t\x07\u202e",), ("restore", "\x1b]0;t\x07\u202e"), ("help", "\x9b\u202e")):
+        assert not set(octavo(*arguments).err) & {"\x1b", "\x07", "\u202e", "\x9b"}
+
+
+def test_symbolic_links_in_a_circle_are_named(octavo: Octavo, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for command in (("--folder", str(tmp_path / "loop"), "spaces"), ("export", str(tmp_path / "loop"))):
+        ran = octavo(*command)
+        assert (ran.code, ran.out) == (1, "")
+        assert "loop: there is no such folder" in ran.err
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").symlink_to("config.toml")
+    assert octavo("config", "set", "theme", "dark").code == 0
+    assert octavo("config", "get", "theme").out == "dark\n"
+
+
 def test_app_without_a_terminal_is_refused(octavo: Octavo) -> None:
     ran = octavo("demo")
     assert ran.code == 1

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from octavo.__main__ import main
 from octavo.files.pulled_folder import FolderInUse, PulledFolder
 from tests.cli.command_process import CommandLine
+from tests.cli.conftest import RecordedTerminal
 from tests.cli.dropping_proxy import DroppingProxy
 from tests.cli.test_writing import sign_in_as
 from tests.journeys.conftest import library
@@ -59,6 +61,20 @@ def test_files_are_restored_after_the_reader_of_the_output_has_ended(demo: Comma
         (docs / name).unlink()
     assert demo.run_with_closed_pipe("restore", *names, cwd=docs) == 0
     assert demo.run("status", cwd=docs).out == ""
+
+
+def test_control_characters_of_a_raw_diff_are_symbols_on_a_terminal(
+    demo: CommandLine, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (docs / "README.md").read_text()
+    (docs / "README.md").write_text(f"{text}\nNew \x1b]0;title\x07\u202e words.\n")
+    assert "\x1b]0;title\x07\u202e words." in demo.run("diff", "--raw", cwd=docs).out
+    monkeypatch.chdir(docs)
+    with RecordedTerminal() as shown:
+        assert main(["diff", "--raw"]) == 0
+    (docs / "README.md").write_text(text)
+    assert "New ␛]0;title␇\ufffd words." in shown.text
+    assert not set(shown.text) & {"\x1b", "\x07", "\u202e"}
 
 
 def test_deleted_image_is_restored_from_the_server(demo: CommandLine, docs: Path) -> None:
@@ -150,6 +166,13 @@ def test_wrong_arguments_are_named_with_the_next_step(
     ran = demo.run(*arguments, cwd=demo.folder)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
+
+
+@pytest.mark.parametrize("file", [(), ("README.md",)], ids=["folder", "file"])
+def test_files_are_not_compared_with_another_version(demo: CommandLine, docs: Path, file: tuple[str, ...]) -> None:
+    ran = demo.run("diff", *file, "--against", "main", cwd=docs)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Could not use --against: files are compared with the last pull." in ran.err
 
 
 def test_unknown_file_is_not_restored(demo: CommandLine, docs: Path) -> None:

@@ -318,6 +318,8 @@ def test_search_without_results_suggests_a_word(demo: CommandLine) -> None:
         (("search", "x" * 513), 2, "Could not search: use at most 512 characters."),
         (("diff", "harbour-api/7", "--against", ""), 2, "'' is no id of a revision."),
         (("show", "harbour-api:concepts/time", "--revision", "../x"), 2, "'../x' is no id of a revision."),
+        (("show", "harbour-api/7", "--revision", "x"), 2, "Could not use --revision: it needs a page"),
+        (("show", "harbour-api", "--raw"), 2, "Could not use --raw: it needs a page"),
         (("pull", "handbook", "docs", "--revision", ".."), 2, "'..' is no id of a revision."),
         (("changes", "--author", ""), 3, "Could not find the user ."),
     ],

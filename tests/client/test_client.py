@@ -192,6 +192,22 @@ async def test_list_that_repeats_pages_ends_with_its_items(connect: Connect) -> 
     assert found == ["a", "b"]
 
 
+@pytest.mark.parametrize("following", [{"cursor": "1"}, {"page": None}, {}], ids=str)
+async def test_list_with_an_unknown_form_of_cursor_is_not_called_complete(
+    connect: Connect, following: dict[str, Any]
+) -> None:
+    found: list[str] = []
+
+    async def read(client: Client) -> None:
+        async for item in client.raw_each(raw_request(spaces.List(at=ORGANIZATION))):
+            found.append(item["id"])
+
+    async with HttpServer(answer_in_turn(reply(200, {**page("a"), "next": following}))) as server:
+        with pytest.raises(PaginationError, match=r"invalid cursor\. Only 1 item"):
+            await read(connect(server.origin))
+    assert found == ["a"]
+
+
 async def test_one_bad_item_does_not_hide_the_others(connect: Connect) -> None:
     items: list[dict[str, Any]] = [{"id": f"s{n}", "title": "x"} for n in range(100)]
     items[7] = {"id": {"not": "an id"}, "title": "x"}

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from octavo.api.bodies import Body, Format, Markdown
 from octavo.api.operation import Discussion, Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
-from octavo.api.text import Id, KnownValues, Moment, Number, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, Moment, Number, SafeAddress, SafeLine, SafeText
 from octavo.api.users import Author, Contributor, User
 
 
@@ -47,7 +47,7 @@ class TargetPage(Model):
 
     id: Id
     title: SafeLine | None = None
-    path: SafeLine | None = None
+    path: SafeAddress | None = None
     emoji: SafeLine | None = None
     icon: SafeLine | None = None
     outdated: bool | None = None

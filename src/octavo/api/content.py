@@ -171,7 +171,7 @@ class PageReference(Model):
     id: Id
     type: SafeLine = "document"
     title: SafeLine = ""
-    path: SafeLine | None = None
+    path: SafeAddress | None = None
 
 
 class FileReference(Model):

@@ -25,7 +25,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from octavo.api.errors import PaginationError
-from octavo.api.text import Id, Number, SafeLine
+from octavo.api.text import Id, Number, SafeAddress
 from octavo.lazy_import import lazy
 
 _read_in_part = lazy("octavo.api.reading:read_in_part")  # lazy: rarely needed
@@ -299,12 +299,12 @@ def find_spec(name: str) -> Spec | None:
 class Urls(Model):
     """Absolute URLs of a resource. The client never follows them."""
 
-    location: SafeLine | None = None
-    app: SafeLine | None = None
-    published: SafeLine | None = None
-    public: SafeLine | None = None
-    icon: SafeLine | None = None
-    logo: SafeLine | None = None
+    location: SafeAddress | None = None
+    app: SafeAddress | None = None
+    published: SafeAddress | None = None
+    public: SafeAddress | None = None
+    icon: SafeAddress | None = None
+    logo: SafeAddress | None = None
 
 
 class OrganizationRef(Ref, path="/orgs/{organization_id}"):

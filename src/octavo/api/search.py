@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from octavo.api.operation import Listing, Model, OrganizationRef, SiteRef, SpaceRef, Tagged, Urls
-from octavo.api.text import Id, SafeLine, SafeText
+from octavo.api.text import Id, SafeAddress, SafeLine, SafeText
 
 MAX_QUERY_LENGTH = 512
 """Maximum number of characters of a query."""
@@ -17,7 +17,7 @@ class Section(Model):
 
     id: SafeLine = ""
     title: SafeLine = ""
-    path: SafeLine = ""
+    path: SafeAddress = ""
     body: SafeText = ""
     urls: Urls = Field(default_factory=Urls)
 
@@ -27,7 +27,7 @@ class PageHit(Model):
 
     id: Id
     title: SafeLine = ""
-    path: SafeLine = ""
+    path: SafeAddress = ""
     description: SafeText | None = None
     sections: tuple[Section, ...] = ()
     urls: Urls = Field(default_factory=Urls)

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from octavo.api.operation import InSite, Listing, Model, Operation, Tagged, Urls
 from octavo.api.spaces import Space
-from octavo.api.text import Id, KnownValues, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine, SafeText
 
 Path = Annotated[str, Field(min_length=1, max_length=100)]
 """A part of a URL on the site: letters, digits, `-`, `.`, `_` and `~`."""
@@ -22,7 +22,7 @@ class SiteSpace(Model):
 
     object: Literal["site-space"] = "site-space"
     id: Id
-    path: SafeLine = ""
+    path: SafeAddress = ""
     title: SafeLine = ""
     space: Space | None = None
     section: Id | None = None
@@ -40,7 +40,7 @@ class SiteSection(Model):
     title: SafeLine = ""
     description: SafeText | None = None
     default: bool = False
-    path: SafeLine = ""
+    path: SafeAddress = ""
     condition: SafeText | None = None
     section_group: Id | None = None
     icon: SafeLine | None = None

@@ -100,7 +100,7 @@ class Script(Model):
     """A script that runs in the browsers of visitors."""
 
     script: SafeAddress = ""
-    content_security_policy: SafeLine | None = None
+    content_security_policy: SafeAddress | None = None
     cookies: bool = False
 
 

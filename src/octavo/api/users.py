@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Model, Operation, Urls
 from octavo.api.safety import safe_line
-from octavo.api.text import Id, Moment, Number, SafeLine
+from octavo.api.text import Id, Moment, Number, SafeAddress, SafeLine
 
 
 class User(Model):
@@ -15,7 +15,7 @@ class User(Model):
     id: Id
     display_name: SafeLine = ""
     email: SafeLine | None = None
-    photo_url: SafeLine | None = Field(None, alias="photoURL")
+    photo_url: SafeAddress | None = Field(None, alias="photoURL")
     urls: Urls = Field(default_factory=Urls)
 
     @property

@@ -39,9 +39,10 @@ from octavo.api.wire import (
     query_fields,
     routes,
 )
-from octavo.cli.access import open_client, read_settings, resolve_access
+from octavo.cli.access import check_one_source, open_client, read_settings, resolve_access
 from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compile_filter, needs_ascii
+from octavo.cli.platform_folders import ORIGIN
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, read_input, tell, write_out
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
@@ -378,14 +379,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(settings: Settings, options: argparse.Namespace, request: RawRequest) -> int:
+    check_one_source(options)
     try:
-        access = resolve_access(settings, options)
+        is_embedded = options.use_demo or options.pages_folder is not None
+        origin = ORIGIN if is_embedded else resolve_access(settings, options).origin
     except (ApiError, ValueError) as error:
         raise Failure(str(error)) from error
     outgoing = request.outgoing
     headers = {**outgoing.headers, "authorization": "Bearer (your API key)"}
     header_lines = (f"{name}: {value}" for name, value in headers.items())
-    lines = [f"{outgoing.method} {access.origin}{outgoing.target}", *header_lines]
+    lines = [f"{outgoing.method} {origin}{outgoing.target}", *header_lines]
     write_out("\n".join(lines) + "\n")
     if isinstance(outgoing.content, bytes):
         write_out("\n")

@@ -104,6 +104,7 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
 
 def platform_folder_of(settings: Settings, folder: Path) -> PlatformFolder:
     """Return the platform folder for a folder of Markdown files."""
-    name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    # Not `Path.resolve`, which raises RuntimeError for symbolic links in a circle.
+    name = hashlib.sha256(os.path.realpath(folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = settings.data_folder / "folders" / name
     return PlatformFolder(path, start_over=f"To start over, delete {path}. Your comments on this folder will be lost.")

@@ -107,6 +107,11 @@ def ignore_closed_pipe() -> Iterator[None]:
             raise
 
 
+def write_untrusted(text: str) -> None:
+    """Write text to standard output: on a terminal without unsafe characters, else unchanged. Raises Failure."""
+    write_out(_safe_text(text) if is_terminal(sys.stdout) else text)
+
+
 def _redirect_to_null(stream: TextIO) -> None:
     """Discard later writes to the stream, so that Python can flush it at exit without a second error."""
     with suppress(OSError):
@@ -121,10 +126,10 @@ def tell(*sentences: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write text to standard error, and ignore errors of the stream."""
+    """Write text to standard error without unsafe characters, and ignore errors of the stream."""
     if text and sys.stderr is not None:
         try:
-            sys.stderr.write(text)
+            sys.stderr.write(text if text.isascii() and text.replace("\n", "").isprintable() else _safe_text(text))
             sys.stderr.flush()
         except OSError:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure

@@ -354,7 +354,8 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     next_page = page.get("next")
-    return page["items"], next_page.get("page") if isinstance(next_page, dict) else next_page
+    # An empty cursor says that there is a next page, but that its cursor is unreadable.
+    return page["items"], (next_page.get("page") or "") if isinstance(next_page, dict) else next_page
 
 
 def _unreadable_message(error: ValidationError, spec: Spec, host: str) -> str:

@@ -21,7 +21,7 @@ from octavo.cli.checking import NETWORK_RULE, CheckOptions, CheckReport, check_c
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import RefResolver
-from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
+from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out, write_untrusted
 from octavo.documents.checks.findings import (
     OWN_TOOL,
     RULES,
@@ -246,7 +246,7 @@ def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
     prints_early = options.format in _PRINTED_BY_FILE and not follows_urls
 
     def print_early(findings: Sequence[Finding]) -> None:
-        write_out(FORMATS[options.format](_reported_findings(findings, rules, prefix), {}))
+        _print_findings(options, _reported_findings(findings, rules, prefix), {})
 
     try:
         report = check_folder(path, follows_urls=follows_urls, on_file=print_early if prints_early else None)
@@ -289,6 +289,12 @@ def _reported_findings(findings: Collection[Finding], rules: RuleChoice, prefix:
     ]
 
 
+def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], texts: Mapping[str, str]) -> None:
+    # The format “text” is safe, and its colors are escape sequences.
+    write = write_out if options.format == "text" else write_untrusted
+    write(FORMATS[options.format](findings, texts))
+
+
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
@@ -297,7 +303,7 @@ def _finish(
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:
         texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
-        write_out(FORMATS[options.format](findings, texts))
+        _print_findings(options, findings, texts)
     if options.format == "text":
         write_out(summary_line(findings, report.page_count))
     return FAILED if options.fail_on != NEVER and has_severity(findings, options.fail_on) else 0

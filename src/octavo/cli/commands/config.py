@@ -163,7 +163,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     """Change the text of the settings file with `change`. Raises Failure: `Could not ACTION: …`."""
     # Write to the target of a symbolic link, so that the link is not replaced.
-    file = path.resolve()
+    file = Path(os.path.realpath(path))
     try:
         text = read_toml_text(file) if file.exists() else ""
         changed_text = change(text)
@@ -197,7 +197,7 @@ def _edit(settings: Settings, path: Path) -> int:
         raise Failure(
             f"Could not open the editor: standard input is not a terminal. Edit this file instead: {path}", USAGE
         )
-    file = path.resolve()
+    file = Path(os.path.realpath(path))
     try:
         old_text = read_toml_text(file) if file.exists() else _template()
     except (OSError, ValueError) as error:

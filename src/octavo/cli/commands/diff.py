@@ -18,7 +18,7 @@ from octavo.cli.output import Field, Style, add_output_options, fields_to_print,
 from octavo.cli.pulled_folders import file_errors_as_failure, find_pulled_folder, path_in
 from octavo.cli.refs import RefResolver, RefTarget, revision_id
 from octavo.cli.review_export import ExportOptions, export_review, export_texts
-from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, tell, write_out, write_untrusted
 from octavo.documents.diff_text import source_diff
 from octavo.documents.folders.layout import PageFile
 from octavo.documents.page_trees import ChangedPage
@@ -120,6 +120,8 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
     field_names = fields_to_print(options, FIELDS)
     if not options.page and (changed_texts := changed_texts_of_folder(options.ref)) is not None:
+        if options.against != "base":
+            raise Failure("Could not use --against: files are compared with the last pull. Write a REF.", USAGE)
         if field_names:
             texts = export_texts(changed_texts, (), ExportOptions(changed_only=True))
             row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
@@ -167,7 +169,7 @@ def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:
     if options.name_only:
         write_out("".join(f"{each.path}\n" for each in pages))
     elif options.raw:
-        write_out("".join(_unified(each, options.context) for each in pages))
+        write_untrusted("".join(_unified(each, options.context) for each in pages))
     elif options.stat:
         width = max((len(each.path) for each in pages), default=0)
         write_out("".join(f"{each.path:<{width}}  {_size(each)}\n" for each in pages))

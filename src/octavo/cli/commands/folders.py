@@ -285,7 +285,7 @@ def _declare_export(command: argparse.ArgumentParser) -> None:
 def _run_export(options: argparse.Namespace) -> int:
     path = Path(os.path.expanduser(options.exported_folder))
     options.pages_folder = path
-    old_fingerprint, top = fingerprint(path), path.resolve()
+    old_fingerprint, top = fingerprint(path), Path(os.path.realpath(path))
 
     async def use_session(session: Session) -> None:
         assert session.folder_warnings is not None, "the session shows a folder"

@@ -85,6 +85,9 @@ class _ItemPrinter:
 
     async def print(self) -> None:
         item = await self._find(self._options.ref)
+        if (self._options.revision or self._options.raw) and not (isinstance(item, RefTarget) and item.page):
+            name = "--revision" if self._options.revision else "--raw"
+            raise Failure(f"Could not use {name}: it needs a page, such as handbook:guides/setup.", USAGE)
         if self._options.web:
             open_in_browser(self._session, _url(item))
         elif isinstance(item, FoundThread):
