@@ -194,10 +194,7 @@ _LIST_OR_QUOTE = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
 _MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)|(?:\d{1,9}[.)][ \t]+))+")
 _TAG = re.compile(r"`[^`\n]{1,2000}`|\\[<{]|\{%(?:[^{}%\n]|%(?!\})|\{(?!%)|\}){0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
 """A tag. Also code or an escaped sign, in which no tag begins."""
-_TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
-_TEXT_ATTRIBUTE_OF_PLATFORM = re.compile(
-    r'\b(?:title|alt|summary|caption|description|path|name|schemas|status)="([^"\n]{1,300})"'
-)
+_TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description|path|(?<!<a )name|status)="([^"\n]{1,300})"')
 _ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
 _LINK = re.compile(
     r"(!?)\[((?:[^\[\]\n]|\[[^\[\]\n]{0,500}\](?:\([^()\n]{0,1000}\))?){0,500})\]"
@@ -314,15 +311,10 @@ def _visible_text(line: str) -> str:
 def _without_markup(text: str) -> str:
     text = _LINK.sub(_link_text, re.sub(SPACED_IMAGE, r"\1", text, flags=re.IGNORECASE))
     text = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", text)
-    text = _TAG.sub(_text_of_tag, text)
+    text = _TAG.sub(
+        lambda tag: tag[0] if tag[0][0] in "`\\" else f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", text
+    )
     return _INLINE_MARKUP.sub("", text).replace("|", " ")
-
-
-def _text_of_tag(match: re.Match[str]) -> str:
-    if match[0].startswith(("`", "\\")):
-        return match[0]
-    attribute = _TEXT_ATTRIBUTE_OF_PLATFORM if match[0].startswith("{") else _TEXT_ATTRIBUTE
-    return f" {' '.join(attribute.findall(match[0]))} "
 
 
 def _link_text(match: re.Match[str]) -> str:

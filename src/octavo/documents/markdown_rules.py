@@ -213,7 +213,10 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
     """Parse the rest of a line after a tag: further tags, and then text as a paragraph."""
     if rest_of_line := state.src[_push_tags(state, position, line) : state.eMarks[line]].strip():
-        _push_paragraph(state, rest_of_line, line)
+        state.push("paragraph_open", "p", 1).map = [line, line + 1]
+        token = state.push("inline", "", 0)
+        token.content, token.map, token.children = rest_of_line, [line, line + 1], []
+        state.push("paragraph_close", "p", -1)
 
 
 def _push_tags(state: StateBlock, position: int, line: int) -> int:
@@ -292,15 +295,7 @@ def _indent_below_wide_numbers(state: StateBlock, start: int, end: int) -> None:
 
 def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
     token = state.push("platform_tag", "", 0)
-    token.meta = {"tag": tag}
-    token.map = [first, last + 1]
-
-
-def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
-    state.push("paragraph_open", "p", 1).map = [line, line + 1]
-    token = state.push("inline", "", 0)
-    token.content, token.map, token.children = content, [line, line + 1], []
-    state.push("paragraph_close", "p", -1)
+    token.meta, token.map = {"tag": tag}, [first, last + 1]
 
 
 def _is_in_formula(state: StateBlock, position: int) -> bool:

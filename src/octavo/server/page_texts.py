@@ -356,7 +356,6 @@ def _text_to_index(block: Block) -> str:
         return encode_mention(block.attrs.get("url") or "")
     labels = [block.attrs.get(name) for name in _TEXT_ATTRIBUTES]
     labels += [block.attrs.get("name")] if block.kind in ("api-parameter", "openapi") else []
-    labels += block.attrs.get("schemas") or ()
     labels += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
     text = block.text or "".join(
         encode_mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs

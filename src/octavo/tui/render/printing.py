@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.color import ColorSystem
 from rich.style import Style
 
-from octavo.documents.blocks import Document
+from octavo.documents.blocks import Block, Document
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_chunks import ContextSize
 from octavo.tui.render.diff_lines import render_diff_chunk
@@ -27,11 +27,24 @@ MAX_TEXT_WIDTH = 110
 def document_as_text(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal of `columns` cells. Without `colors`, text has only styles such as bold.
-    Without `has_escapes`, text has no styles at all."""
+    """Return a page as text for a terminal of `columns` cells. Everything is expanded, all tabs are shown, and code is
+    wrapped. Without `colors`, text has only styles such as bold. Without `has_escapes`, text has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, MAX_TEXT_WIDTH), styles, source=document.source)
+    width, view_state = (
+        min(columns - 2 * MARGIN, MAX_TEXT_WIDTH),
+        ViewState({each.key: True for each in document.walk()}),
+    )
+    lines = lay_out(tuple(_printable_blocks(document.blocks)), width, styles, view_state, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
+
+
+def _printable_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks with each tab in a tabs block of its own, and with wrapped code."""
+    for block in blocks:
+        children = tuple(_printable_blocks(block.children))
+        attrs = {**block.attrs, "wrap": True} if block.kind == "code" else block.attrs
+        for group in [(tab,) for tab in children] if block.kind == "tabs" else [children]:
+            yield block._replace(children=group, attrs=attrs)
 
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
