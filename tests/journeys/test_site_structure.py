@@ -169,3 +169,22 @@ async def test_structure_keys_without_permission_are_disabled_with_a_reason(stag
         )
         await run.press("alt+up", "M", "X", "e")
         assert not [op for op in run.gate.passed if isinstance(op, site_structure.Sort | sites.Update)]
+
+
+async def test_parts_moved_while_the_server_is_slow_move_one_step_each(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await open_structure(run)
+        for title in ("Third", "Fourth"):
+            await run.ask(site_structure.CreateGroup(at=SITE, title=title), NOOR)
+        await run.press("r")
+        await run.see("Fourth")
+        await select_part(run, "Instruments")
+        run.gate.shut(site_structure.Sort)
+        await run.press("alt+down", "alt+down", "alt+down")
+        run.gate.open()
+        await run.settle()
+        assert len(run.gate.sent(site_structure.Sort)) == 3
+        assert (await structure_on_server(run))[-2:] == ["Instruments", "  Limpet manual *"]
+        await run.press("u", "u", "u")
+        await run.settle()
+        assert (await structure_on_server(run))[0].startswith("Instruments")

@@ -238,6 +238,23 @@ async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:
         await run.hear("Second is already the last space here. Press M to move it elsewhere.")
 
 
+async def test_moves_pressed_while_the_server_is_slow_are_each_one_step(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        for title in ("First", "Second", "Third", "Fourth"):
+            await run.ask(spaces.Create(at=HERE, title=title), NOOR)
+        await run.press("r")
+        await focus_space_tree(run, "First")
+        before = list(titles(run))
+        run.gate.shut(spaces.Move)
+        await run.press("alt+down", "alt+down", "alt+down")
+        run.gate.open()
+        await run.until(lambda: list(titles(run))[-1] == "First", "move the space to the end")
+        moves = [op.position for op in run.gate.sent(spaces.Move)]
+        assert len(moves) == len(set(map(str, moves))) == 3
+        await run.press("u", "u", "u")
+        await run.until(lambda: list(titles(run)) == before, "move the space back")
+
+
 async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await focus_space_tree(run, "Harbour API")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from octavo.api.operation import Operation, OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.queries import collections_op, spaces_op
-from octavo.data.writes.direct import send_unchecked
+from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, title_of
 from octavo.tui.core.dialog_draft import DialogDraft
@@ -39,12 +39,9 @@ if TYPE_CHECKING:
 
 def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
     """Move the selected space or collection one position up (`step` is -1) or down (1)."""
-    item = target.selected
-    if (
-        item is not None
-        and (position := space_target.position_at_step(item, _all_of_same_kind(target, item), step)) is not None
-    ):
-        _move(app, target, item, position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
+    if (item := target.selected) is not None:
+        find_position = partial(space_target.position_at_step, step=step)
+        _move(app, target, item, find_position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
 
 
 def choose_parent(app: Shell, target: SpaceTarget) -> None:
@@ -75,7 +72,7 @@ def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, p
 
     def on_chosen(position: SpacePosition) -> None:
         destination = f"to {parent_title}" if parent_id else "to the top level"
-        _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
+        _move(app, target, item, lambda *_: position, f"Moved {title_of(item)} {destination}.")
 
     if not siblings:
         on_chosen(SpacePosition(parent_id))
@@ -92,25 +89,34 @@ def _all_of_same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
     return target.spaces if isinstance(item, Space) else target.collections
 
 
-def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
-    position_before = space_target.position_of(item, _all_of_same_kind(target, item))
-    if position == position_before:
-        app.say(f"{title_of(item)} is already in this position.")
-        return
-    undo = DirectUndo(
-        f"move {title_of(item)} back",
-        partial(
-            send_unchecked,
-            app.session.live,
-            space_target.move_operation(item, position_before),
-            f"Could not move {title_of(item)} back",
-        ),
-        f"Moved {title_of(item)} back.",
-    )
-    action, op = f"move {title_of(item)}", space_target.move_operation(item, position)
-    cache_edit = _list_operation(target, item), lambda page: space_target.list_after_move(page, item, position)
-    sending = send_unchecked(app.session.live, op, f"Could not {action}", cache_edit)
-    app.writes.send(action, sending, message=message, make_undo=lambda _: undo, is_visible=True)
+def _move(
+    app: Shell,
+    target: SpaceTarget,
+    item: SpaceOrCollection,
+    find_position: Callable[[Any, Any], SpacePosition | None],
+    message: str,
+) -> None:
+    """Move `item` to the position that `find_position` returns for the item and all items of its kind."""
+    live, list_op, name = app.session.live, _list_operation(target, item), title_of(item)
+    undo_ops: list[Operation[Any]] = []
+
+    async def send() -> SendResult[Any]:
+        # An earlier move may have changed the list since the key was pressed.
+        items = getattr(live.peek(list_op).value, "items", _all_of_same_kind(target, item))
+        current = next((each for each in items if each.id == item.id), item)
+        position, position_before = find_position(current, items), space_target.position_of(current, items)
+        if position is None or position == position_before:
+            return SendResult("refused", f"{name} is already in this position.")
+        undo_ops.append(space_target.move_operation(current, position_before))
+        cache_edit = list_op, lambda page: space_target.list_after_move(page, current, position)
+        op = space_target.move_operation(current, position)
+        return await send_unchecked(live, op, f"Could not move {name}", cache_edit)
+
+    def make_undo(_: object) -> DirectUndo:
+        undo_sender = partial(send_unchecked, live, undo_ops[0], f"Could not move {name} back")
+        return DirectUndo(f"move {name} back", undo_sender, f"Moved {name} back.")
+
+    app.writes.send(f"move {name}", send(), message=message, make_undo=make_undo, is_visible=True)
 
 
 def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:

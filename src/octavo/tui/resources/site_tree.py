@@ -22,7 +22,7 @@ from octavo.api.site_structure import (
     Sort,
     UnknownPart,
 )
-from octavo.data.writes.direct import send_unchecked
+from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
@@ -284,12 +284,9 @@ def selected_site_part(
 
 def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, SelectedSitePart], None]:
     def move(app: Shell, target: SelectedSitePart) -> None:
-        if target.structure is None or target.part is None:
-            return
-        position = position_after_step(target.structure, target.part, step)
-        if position is not None:
+        if target.part is not None:
             message = f"Moved {title_of(target.part)} {'up' if step < 0 else 'down'}."
-            _move(app, target, target.structure, target.part, position, message)
+            _move(app, target, target.part, partial(position_after_step, step=step), message)
 
     return move
 
@@ -309,12 +306,10 @@ def _choose_parent(app: Shell, target: SelectedSitePart) -> None:
     selected = next((choice.value for choice in choices if choice.value.id == current_parent_id), None)
     empty_text = "This site has no other sections or groups."
     picker = Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected)
-    app.ask(picker, lambda destination: _choose_position(app, target, structure, part, destination))
+    app.ask(picker, lambda destination: _choose_position(app, target, part, destination))
 
 
-def _choose_position(
-    app: Shell, target: SelectedSitePart, structure: SiteStructure, part: MovablePart, destination: PossibleParent
-) -> None:
+def _choose_position(app: Shell, target: SelectedSitePart, part: MovablePart, destination: PossibleParent) -> None:
     siblings = [(title_of(each), pointer_to(each)) for each in destination.children]
     choices = [
         Choice(Position(after=siblings[-1][1]), "Last"),
@@ -324,37 +319,50 @@ def _choose_position(
     location = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
 
     picker = Picker(f"Choose a position for {title_of(part)} {location}", choices)
-    app.ask(picker, lambda position: _move(app, target, structure, part, position, f"Moved {title_of(part)}."))
+    app.ask(picker, lambda position: _move(app, target, part, lambda *_: position, f"Moved {title_of(part)}."))
 
 
 def _move(
-    app: Shell, target: SelectedSitePart, structure: SiteStructure, part: MovablePart, position: Position, message: str
+    app: Shell,
+    target: SelectedSitePart,
+    part: MovablePart,
+    find_position: Callable[[SiteStructure, MovablePart], Position | None],
+    message: str,
 ) -> None:
-    old_position, name = current_position(structure, part), title_of(part)
-    item = pointer_to(part)
-    sort = site_structure.Sort(at=target.site_ref, item=item, position=position)
-    cache_edit = (site_structure.Get(at=target.site_ref), lambda cached: move_part(cached, sort))
-    if move_part(structure, sort) == structure:
-        app.say(f"{name} is already in this position.")
-        return
-    undo_sort, reason = None, ""
-    if old_position is None:
+    """Move `part` to the position that `find_position` returns for the structure of the site and the part."""
+    live, list_op, name = app.session.live, site_structure.Get(at=target.site_ref), title_of(part)
+    undo_sorts: list[Operation[Any]] = []
+
+    async def send() -> SendResult[Any]:
+        # An earlier move may have changed the structure since the key was pressed.
+        structure = live.peek(list_op).value or SiteStructure()
+        parts = (each for each, _ in walk_parts(structure) if not isinstance(each, UnknownPart))
+        current = next((each for each in parts if each.id == part.id), part)
+        position, old_position = find_position(structure, current), current_position(structure, current)
+        sort_to = partial(site_structure.Sort, at=target.site_ref, item=pointer_to(part))
+        if position is None or move_part(structure, sort := sort_to(position=position)) == structure:
+            return SendResult("refused", f"{name} is already in this position.")
+        if old_position is not None:
+            undo_sorts.append(sort_to(position=old_position))
+        cache_edit = list_op, lambda cached: move_part(cached, sort)
+        return await send_unchecked(live, sort, f"Could not move {name}", cache_edit)
+
+    structure = target.structure or SiteStructure()
+    reason = ""
+    if current_position(structure, part) is None:
         reason = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
-    else:
-        undo_sort = site_structure.Sort(at=target.site_ref, item=item, position=old_position)
-    send_task = send_unchecked(app.session.live, sort, f"Could not move {name}", cache_edit)
-    undo = _undo_with(app, undo_sort, f"move {name}", f"Moved {name} back.")
-    app.writes.send(f"move {name}", send_task, message=message, make_undo=undo, no_undo_reason=reason, is_visible=True)
+    undo = None if reason else _undo_with(app, lambda: undo_sorts[0], f"move {name}", f"Moved {name} back.")
+    app.writes.send(f"move {name}", send(), message=message, make_undo=undo, no_undo_reason=reason, is_visible=True)
 
 
 def _undo_with(
-    app: Shell, reverse: Operation[Any] | None, title: str, message: str
-) -> Callable[[Any], DirectUndo] | None:
-    if reverse is None:
-        return None
-    undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
-    undo = DirectUndo(f"undo “{title}”", undo_write, message)
-    return lambda _: undo
+    app: Shell, make_reverse: Callable[[], Operation[Any]], title: str, message: str
+) -> Callable[[Any], DirectUndo]:
+    def make_undo(_: object) -> DirectUndo:
+        undo_write = partial(send_unchecked, app.session.live, make_reverse(), f"Could not undo “{title}”")
+        return DirectUndo(f"undo “{title}”", undo_write, message)
+
+    return make_undo
 
 
 def make_default(app: Shell, selection: Selection) -> None:
@@ -370,7 +378,7 @@ def make_default(app: Shell, selection: Selection) -> None:
     title, undo = f"set {name} as default", None
     if old_default is not None:
         undo_message = f"Restored {title_of(old_default)} as the default."
-        undo = _undo_with(app, set_default_operation(site_ref, old_default), title, undo_message)
+        undo = _undo_with(app, partial(set_default_operation, site_ref, old_default), title, undo_message)
     send_task = send_unchecked(
         app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit
     )
