@@ -29,6 +29,31 @@ async def go_to_old_side(run: Run, words: str) -> None:
     raise AssertionError(selected_text(run))
 
 
+async def test_undone_comment_on_a_removed_block_quotes_the_block_once(stage: Stage) -> None:
+    async with stage.play() as run:
+        change_request = await OpenChangeRequest.open(run)
+        page = change_request.ids["Time and time zones"]
+        text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
+        gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
+        await change_request.edit(UpdatePage(page=page, document=DocumentBody(markdown=text.replace(f"{gone}\n\n", ""))))
+        await change_request.show()
+        await run.press("enter")
+        await go_to_old_side(run, REMOVED_TEXT)
+        await run.press("c")
+        await run.type("Keep this one.")
+        await run.press("ctrl+s")
+        await run.press("u")
+        await run.hear("Canceled: comment")
+        await go_to_old_side(run, REMOVED_TEXT)
+        await run.press("c")
+        await run.see("Keep this one.")
+        await run.press("ctrl+s")
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.body.markdown is not None
+        assert sent.body.markdown.count("> All times") == 1, sent.body.markdown
+
+
 @pytest.mark.before_release
 async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:

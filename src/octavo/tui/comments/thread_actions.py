@@ -70,7 +70,9 @@ def start_thread(
         return
 
     def make_operation(text: str) -> DurableWrite:
-        text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quotes_excerpt else text
+        quote = quote_markdown(excerpt, is_code=is_code) if quotes_excerpt else ""
+        # The draft of an undone or refused comment already begins with the quote.
+        text = text if text.startswith(quote) else f"{quote}\n\n{text}"
         target_fields = {name: value for name, value in (("page", page_id), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target_fields)
 
