@@ -35,7 +35,9 @@ async def test_undone_comment_on_a_removed_block_quotes_the_block_once(stage: St
         page = change_request.ids["Time and time zones"]
         text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
         gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
-        await change_request.edit(UpdatePage(page=page, document=DocumentBody(markdown=text.replace(f"{gone}\n\n", ""))))
+        await change_request.edit(
+            UpdatePage(page=page, document=DocumentBody(markdown=text.replace(f"{gone}\n\n", "")))
+        )
         await change_request.show()
         await run.press("enter")
         await go_to_old_side(run, REMOVED_TEXT)

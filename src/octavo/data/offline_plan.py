@@ -15,15 +15,7 @@ from octavo.api import change_requests, comments, content, links, spaces
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.comments import Comment
 from octavo.api.content import Changes, PageTree
-from octavo.api.operation import (
-    ChangeRequestRef,
-    ContentRef,
-    Discussion,
-    Listing,
-    ListPage,
-    Operation,
-    SpaceRef,
-)
+from octavo.api.operation import ChangeRequestRef, ContentRef, Discussion, Listing, ListPage, Operation, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import inbox_plan

@@ -350,10 +350,7 @@ def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
         case "BUSY" | "LOCKED":
             return "another program is using the file", "Try again in a moment"
         case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":
-            return (
-                f"files cannot be locked at {path}",
-                "Set OCTAVO_STATE_DIR to a folder on a local disk",
-            )
+            return (f"files cannot be locked at {path}", "Set OCTAVO_STATE_DIR to a folder on a local disk")
     return f"{path} cannot be written ({error})", ""
 
 

@@ -57,13 +57,7 @@ async def _send_checked(
 
 
 async def review(
-    live: Live,
-    at: ChangeRequestRef,
-    status: Verdict,
-    expected_revision: str | None,
-    comment: str = "",
-    *,
-    action: str,
+    live: Live, at: ChangeRequestRef, status: Verdict, expected_revision: str | None, comment: str = "", *, action: str
 ) -> SendResult[Review]:
     """Submit a review without pending comments. Send nothing if the head is not `expected_revision`, or while another
     review is being sent.

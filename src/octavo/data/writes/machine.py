@@ -476,12 +476,7 @@ def refuse(
     of a refused request, else None. `changed_by_others` is True if another user had changed the target."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
-        entry,
-        state="failed",
-        due_at=None,
-        reason=reason,
-        changed_by_others=changed_by_others,
-        refused_status=status,
+        entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others, refused_status=status
     )
 
 

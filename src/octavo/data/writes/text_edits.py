@@ -21,12 +21,7 @@ from octavo.api.text import Raw
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.content_writes import (
-    MAX_CHANGES_PER_EDIT,
-    WrittenText,
-    page_source,
-    save_on_newest_head,
-)
+from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, WrittenText, page_source, save_on_newest_head
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import WriteGroup

@@ -83,11 +83,7 @@ class WriteQueue:
     """Sends what the user writes, and undoes the newest write. Writes that are queued together are undone together."""
 
     def __init__(
-        self,
-        app: HostApp[Any],
-        session: Callable[[], Session],
-        go: Callable[[ToThread], None],
-        undo_seconds: float,
+        self, app: HostApp[Any], session: Callable[[], Session], go: Callable[[ToThread], None], undo_seconds: float
     ) -> None:
         """`go` shows the thread of a write that was undone. For `undo_seconds` after a write, the user can undo it
         before it is sent."""
@@ -141,11 +137,7 @@ class WriteQueue:
 
     @_in_background
     async def submit_review(
-        self,
-        action: str,
-        sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]],
-        *,
-        message: str,
+        self, action: str, sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]], *, message: str
     ) -> None:
         """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
         app, running_write = self._app, self._add_running(action)

@@ -183,13 +183,7 @@ class TreeEdit:
             )
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **arguments)
             self.app.background(
-                self._write(
-                    replace(loaded, target=target),
-                    change,
-                    f"add {title}",
-                    f"Added the page {title}",
-                    draft,
-                )
+                self._write(replace(loaded, target=target), change, f"add {title}", f"Added the page {title}", draft)
             )
 
         positions = new_page_positions(loaded.tree, self.page_id)
