@@ -235,13 +235,17 @@ def test_items_without_a_title_are_merged() -> None:
     ] == [("b", ("", ""))]
 
 
-def test_conflicting_git_fields_are_predicted() -> None:
+def test_different_git_fields_are_no_conflict() -> None:
     three_revisions = [
         Revision.model_validate({"id": "r", "pages": [{"id": "a", "title": "A", "git": {"oid": oid}}]}) for oid in "123"
     ]
-    assert [
-        each.id for each in predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), {}).conflicts
-    ] == ["a"]
+    assert predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), {}).conflicts == ()
+
+
+def test_flag_that_is_false_is_the_same_as_no_flag() -> None:
+    sides = [revision(document("A", **flag)) for flag in ({}, {"hidden": False}, {"hidden": True})]
+    assert conflicts_of_the_merge((sides[0], sides[1], sides[2])) == set()
+    check_predicted_main((sides[0], sides[0], sides[1]))
 
 
 SENTENCE = "The probe reads 10 cm at low water and 20 cm at high water.\n"

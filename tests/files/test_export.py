@@ -181,3 +181,39 @@ async def test_exported_changes_are_no_changes_of_the_folder(tmp_path: Path, exp
     write(tmp_path, "README.md", (tmp_path / "README.md").read_text().replace("[guide]", "[the guide]"))
     assert await export(tmp_path) == []
     assert "[the guide](guide.md) [more](guide/more.md#a)" in ((await editors[0].page("Home")).markdown or "")
+
+
+async def test_exported_page_can_be_edited_and_deleted_in_the_folder(
+    tmp_path: Path, export: Export, ask: Ask, platform: Platform
+) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "a.md", "# Page\n\nOld.\n")
+    assert await export(tmp_path, text("Page", "# Page\n\nNew.\n")) == ["M a.md"]
+    assert await export(tmp_path) == []
+    write(tmp_path, "a.md", "# Page\n\nNewer.\n")
+    loaded = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada")
+    editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
+    assert (await editor.page("Page")).markdown == "# Page\n\nNewer.\n"
+    assert await export(tmp_path, text("Page", "# Page\n\nNewest.\n")) == ["M a.md"]
+    assert await export(tmp_path) == []
+    (tmp_path / "a.md").unlink()
+    assert await export(tmp_path) == []
+    assert await editor.outline() == "Home"
+
+
+async def test_deleted_file_that_an_export_writes_again_stays_one_page(
+    tmp_path: Path, export: Export, ask: Ask, platform: Platform
+) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "a.md", "# Page\n\nOld.\n")
+    await export(tmp_path)
+    (tmp_path / "a.md").unlink()
+    loaded = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada")
+    write(tmp_path, "a.md", "# Page\n\nOld.\n")
+    await export(tmp_path)
+    editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
+    await editor.publish(update(await editor.id("Page"), "# Page\n\nNew.\n"))
+    (tmp_path / "a.md").unlink()
+    assert await export(tmp_path) == ["A SUMMARY.md", "A a.md"]
+    assert await export(tmp_path) == []
+    assert await editor.outline() == "Home Page"

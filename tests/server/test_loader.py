@@ -693,3 +693,20 @@ def test_fingerprint_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
     (folder / "loop").symlink_to(folder)
     has_changed()
     assert fingerprint(folder / "nowhere") == fingerprint(folder / "elsewhere")
+
+
+def test_page_is_added_once_if_two_programs_load_the_folder_at_the_same_time(
+    context: RequestContext, folder: Path
+) -> None:
+    load(context, folder)
+    write(folder, "new.md", "# New\n")
+    has_loaded = False
+
+    def load_too(number: int, count: int) -> None:
+        nonlocal has_loaded
+        if not has_loaded:
+            has_loaded = True
+            load(context, folder)
+
+    loaded = load(context, folder, on_progress=load_too)
+    assert [page["title"] for page in pages_of(context, loaded)].count("New") == 1

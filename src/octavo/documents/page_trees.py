@@ -530,9 +530,10 @@ def _file_node(file: File) -> Json:
 
 
 def _fields_set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields that the server sent, except `excluded`, and always `type` and `title`."""
+    """Return the fields that the server sent, except `excluded` and False flags, and always `type` and `title`."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
-    return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
+    set_fields = {name: value for name, value in node.items() if value is not False}
+    return {**set_fields, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
 
 
 def _set_fields(fields: Mapping[str, str | None]) -> Json:

@@ -100,6 +100,9 @@ def load(
     with context.store.transaction() if last_load is None else nullcontext():
         content = _FolderReader(context, folder_read, old_content, opened, on_progress).convert()
     with context.store.transaction():
+        if space is not None and context.store.find(f"/spaces/{space['id']}/folder") != last_load:
+            ids = {"organization_id": organization_id, "author_id": author_id, "space_id": space["id"]}
+            return load(context, folder, **ids, on_progress=on_progress)  # Another process has loaded the folder.
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(context, organization_id, title=name)
@@ -168,22 +171,22 @@ class _OpenedSpace:
     main: Json
     layout: FolderLayout
     folder: Folder
-    created_ids: dict[str, str]
-    """IDs of pages and files that were created in the space and then exported, by key, such as `page:PATH`."""
+    ids_on_main: dict[str, str]
+    """IDs of the pages, groups, links and files on main, by the key of their path or title, such as `page:PATH`."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
         layout = FolderLayout.of_opened(Revision.model_validate(main), main["space"], folder)
-        created: dict[str, str] = {}
+        ids: dict[str, str] = {}
         for page in layout.revision.walk():
             if page.type in ("group", "link"):
-                created.setdefault(f"{page.type}:{page.title}", page.id)
-            elif page.git is None and page.id in layout.paths:
-                created.setdefault(f"page:{layout.paths[page.id]}", page.id)
+                ids.setdefault(f"{page.type}:{page.title}", page.id)
+            elif page.id in layout.paths:
+                ids.setdefault(f"page:{layout.paths[page.id]}", page.id)
         for file in layout.revision.files:
-            if file.git is None and file.id in layout.paths:
-                created.setdefault(f"file:{layout.paths[file.id]}", file.id)
-        return cls(main, layout, folder, created)
+            if file.id in layout.paths:
+                ids.setdefault(f"file:{layout.paths[file.id]}", file.id)
+        return cls(main, layout, folder, ids)
 
     def base_of_merge(self, context: RequestContext, old_content: Json, new_content: Json) -> Json:
         """Return the base for the three-way merge: `old_content`, the folder at the last load. Pages that were exported
@@ -349,16 +352,16 @@ class _FolderReader:
         }
         known_ids = {earlier_ids[key] for key in current_keys if key in earlier_ids}
         for entry, key in self._entries:
-            page_id = earlier_ids.get(key) or self._created_id(entry, key, known_ids)
+            page_id = earlier_ids.get(key) or self._id_on_main(entry, key, known_ids)
             if page_id is None and entry.path in self._pages and (body := self._pages[entry.path][1]):
                 page_id = deleted_ids_by_text.pop(self.context.store.put_blob(body), None)
             self._ids_by_key[key] = page_id or self.context.new_id()
 
-    def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of the page, group or link that was created in the space and exported as `entry`, and add it to
-        `known_ids`. None if there is no such page, group or link, or if `known_ids` already contains the ID."""
+    def _id_on_main(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
+        """Return the ID of the page, group or link on main that was exported as `entry`, and add it to `known_ids`. None
+        if there is no such page, group or link, or if `known_ids` already contains the ID."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
-        page_id = self.opened.created_ids.get(name) if self.opened is not None else None
+        page_id = self.opened.ids_on_main.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
             return None
         known_ids.add(page_id)
@@ -448,8 +451,8 @@ class _FolderReader:
             data, earlier = self.folder.data(path), old_files.get(self.last_load["keys"].get(key), {})
             if data is None and not earlier:
                 continue
-            created_id = self.opened.created_ids.get(key) if self.opened is not None else None
-            self._ids_by_key[key] = earlier.get("id") or created_id or self.context.new_id()
+            id_on_main = self.opened.ids_on_main.get(key) if self.opened is not None else None
+            self._ids_by_key[key] = earlier.get("id") or id_on_main or self.context.new_id()
             files.append(earlier if data is None else self._build_file(path, data, earlier))
         return files
 

@@ -185,7 +185,7 @@ def _merge_order(base: list[str], main: list[str], proposed: list[str], conflict
     return merged_ids
 
 
-_OTHER_FIELDS = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
+_OTHER_FIELDS = {"id", "type", "pages", "path", "text", "git", "createdAt", "updatedAt"}
 _ABSENT: Any = object()
 
 
@@ -245,7 +245,8 @@ def _is_edited(before: Json, after: Json) -> bool:
 
 
 def _without_fields(node: Json, ignored_fields: Iterable[str]) -> Json:
-    return {name: value for name, value in node.items() if name not in ignored_fields}
+    # A flag that is False is the same as no flag.
+    return {name: value for name, value in node.items() if name not in ignored_fields and value is not False}
 
 
 class _RevisionMerger:
@@ -280,6 +281,9 @@ class _RevisionMerger:
         )
         kept_from_main: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
         merged_fields = {**kept_from_main, **values}
+        # Only a load of a folder changes where the file of a page is, and then its side is newer than main.
+        if git := (main if proposed.get("git") == base.get("git") else proposed).get("git"):
+            merged_fields["git"] = git
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if timestamps:
             merged_fields["updatedAt"] = max(timestamps)
