@@ -243,7 +243,7 @@ def test_different_git_fields_are_no_conflict() -> None:
 
 
 def test_flag_that_is_false_is_the_same_as_no_flag() -> None:
-    sides = [revision(document("A", **flag)) for flag in ({}, {"hidden": False}, {"hidden": True})]
+    sides = [revision({**document("A"), **flag}) for flag in ({}, {"hidden": False}, {"hidden": True})]
     assert conflicts_of_the_merge((sides[0], sides[1], sides[2])) == set()
     check_predicted_main((sides[0], sides[0], sides[1]))
 
