@@ -96,6 +96,10 @@ CASES = {
         "paragraph a\ndivider\ntable [header_hidden=True]\n  row\n    cell b\nheading [level=2] C\n"
         "expandable D\n  list\n    item\n      paragraph e\n    item\n      paragraph f",
     ),
+    "formula of several lines with text after it": (
+        "$$ a\nb\n$$ is $$c$$ and\n\n$$d$$ e $$f$$\n\n$$\ng\n$$",
+        "paragraph <math|a b>  is  <math|c>  and\nparagraph <math|d>  e  <math|f>\nmath 'g'",
+    ),
     "blocks after a tag on the same line": (
         "{% stepper %}\n{% step %}### A\nb\n{% endstep %}\n{% step %}##C {% endstep %}\n{% endstepper %}\n\n"
         "{% hint %} d\ne {% endhint %}\n\n* f\n  {% tab %}{% hint %}* g\n  * h {% endhint %}{% endtab %}\n\n"

@@ -328,7 +328,8 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
             state.env["window"].is_incomplete = True
             return False
         last = bisect_right(state.eMarks, ends[end_index], start, end)
-        if not start < last < min(end, start + _MAX_FORMULA_LINES):
+        is_text = state.src.find("$$", state.eMarks[start], ends[end_index]) >= 0
+        if is_text or not start < last < min(end, start + _MAX_FORMULA_LINES):
             return False
         after = last + 1
         body = first + "\n" + state.getLines(start + 1, after, state.blkIndent, False).rstrip()[:-2]

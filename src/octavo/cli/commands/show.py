@@ -271,7 +271,7 @@ def _url(item: RefTarget | FoundThread | User) -> str | None:
 SHOW = CliCommand(
     declare=declare,
     run=run,
-    details="A page is printed as the app shows it, with all tabs and expanded blocks. In a pipe, it has no colors.",
+    details="A page is printed as in the app, with all tabs and expanded blocks. In a pipe, it has no colors.",
     examples=(
         "octavo show handbook:people/first-week",
         "octavo show harbour-api/7 --json",
