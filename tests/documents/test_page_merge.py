@@ -334,3 +334,17 @@ def test_headings_without_a_space_and_tables_with_loose_dashes_are_blocks() -> N
     heading, table = read_page("##One\n| a | b |\n| : | : |\n| c | d |\n").children or ()
     assert (heading.kind, heading.level) == ("heading", 2)
     assert (table.kind, [row.head for row in table.children or ()]) == ("table", ["| c | d |"])
+
+
+def test_html_element_around_blocks_is_merged_as_a_whole() -> None:
+    page = "## One\n\nThe keeper opens the gate.\n\n## Two\n\nThe boats leave at noon.\n\n{}\n\nThe end of the page.\n"
+    base = page.format("## What is next?")
+    for name in ("ol", "div", "section"):
+        wrapped = base.replace("## One", f"<{name}>\n\n## One").replace("noon.", f"noon.\n\n</{name}>")
+        request = page.format("<h2>What is next?</h2>")
+        for merged in (merge(base, wrapped, request), merge(base, request, wrapped)):
+            assert not merged.conflicts
+            assert merged.text() == wrapped.replace("## What is next?", "<h2>What is next?</h2>")
+    unclosed = "<div>\n\nOne.\n\n<div>\n\nTwo.\n\n</div>\n"
+    assert read_page(unclosed).source == unclosed
+    assert [block.kind for block in read_page(unclosed).children or ()] == ["literal", "paragraph", "container"]

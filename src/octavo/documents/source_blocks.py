@@ -26,7 +26,7 @@ PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6}(?=[ \t]|$)|#{2,6}(?=[^#\s]))")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
 """A line break that readers see (group 1), or other white space."""
-_TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
+_TAG_NAME = re.compile(r"(\{%|<)-?\s*([\w@./:-]+)")
 _CELL = re.compile(r"<(t[hd])\b", re.I)
 _ROW = re.compile(r"<(tr)\b", re.I)
 _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
@@ -38,7 +38,9 @@ _TAG_END = re.compile(r"-?%\}[ \t]*$")
 _LINE_OF_HTML = re.compile(r" {0,3}<")
 _HTML_BEFORE_TAG = re.compile(r"</(?:table|pre|figure|details)>[ \t]*(?=\{%)", re.I)
 _HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
-_HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
+_HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details|[ou]l|dl|div|section|article|center|blockquote)\b", re.I)
+_HTML_WRAPPER = re.compile(r"\s*<([ou]l|dl|div|section|article|center|blockquote)\b[^<>]*>\s*", re.I)
+"""A line with nothing but the opening tag of an HTML element around blocks."""
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
 _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*(?::?-+:?|:)[ \t]*(?:\||$))+[ \t]*")
 
@@ -127,7 +129,7 @@ class SourceBlock:
             field_match = FIELD.match(self.head)
             return field_match[1] if field_match else ""
         match = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
-        return f"{{% {match[1]}" if match else self.kind
+        return f"{match[1]} {match[2]}" if match else self.kind
 
     def walk(self) -> Iterator[SourceBlock]:
         """Yield the block and its descendants."""
@@ -342,7 +344,7 @@ class _Reader:
             return self._literal(start, min(end + 1, stop)), min(end + 1, stop)
         if _TAG.match(line):
             return self._tag(start, stop, depth)
-        if found := _HTML.match(line):
+        if found := _HTML.match(line) or _HTML_WRAPPER.fullmatch(line):
             return self._html(start, stop, depth, found[1].lower())
         if _HEADING.match(line):
             return SourceBlock("heading", self._text_of_lines(start, start + 1)), start + 1
@@ -426,15 +428,15 @@ class _Reader:
         last = self._closings.get(start)
         if last is None or last >= stop:
             return self._paragraph(start, stop, depth)
-        if name == "details" and last > start and self._lines[last].strip().lower() == "</details>":
-            head_end = next(
-                (n for n in range(start, min(last, start + _MAX_HEAD_LINES)) if "</summary>" in self._lines[n].lower()),
-                start,
-            )
-            if head_end < last:
-                return self._container(start, head_end + 1, last, depth), last + 1
+        if name not in ("table", "pre", "figure") and self._lines[last].strip().lower() == f"</{name}>":
+            head_lines = range(start, min(last, start + _MAX_HEAD_LINES))
+            end_of_summary = (number for number in head_lines if "</summary>" in self._lines[number].lower())
+            head_end = next(end_of_summary, start) if name == "details" else start
+            return self._container(start, head_end + 1, last, depth), last + 1
         if name == "table":
             return _html_table(self._text_of_lines(start, last + 1)), last + 1
+        if not _HTML.match(self._lines[start]):
+            return self._paragraph(start, stop, depth)
         return self._literal(start, last + 1), last + 1
 
     def _table(self, start: int, stop: int) -> tuple[SourceBlock, int]:

@@ -118,15 +118,12 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
-    """Return whether most words of a deletion are new words of `edit`, even in another notation. Deleted HTML tags of
-    lists belong to any edit."""
+    """Return whether most words of a deletion are new words of `edit`, even in another notation."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
     if not deleted or not added or not deletion.is_deletion:
         return False
     texts = ("\n".join(block.source for block in side) for side in (deleted, edited, added))
     words = [WORD.findall(_NOTATION.sub("", text)) for text in texts]
-    if not words[0]:
-        return all(re.match(r"</?[uo]l\b", block.head, re.I) for block in deleted)
     lost, before, after = (Counter(zip(each, each[1:], each[2:], strict=False)) for each in words)
     return 2 * (lost & (after - before)).total() > lost.total()
 
