@@ -348,3 +348,24 @@ def test_html_element_around_blocks_is_merged_as_a_whole() -> None:
     unclosed = "<div>\n\nOne.\n\n<div>\n\nTwo.\n\n</div>\n"
     assert read_page(unclosed).source == unclosed
     assert [block.kind for block in read_page(unclosed).children or ()] == ["literal", "paragraph", "container"]
+
+
+def test_line_added_to_code_gets_the_new_indentation_of_the_code() -> None:
+    base = "1. Add the packages:\n\n   ```bash\n   cd harbor\n   add gate\n   ```\n2. Start it.\n"
+    main = "1.  Add the packages:\n\n    ```bash\n    cd harbor\n    add gate\n    ```\n2.  Start it.\n"
+    request = base.replace("add gate\n", "add gate\n   add pier\n")
+    expected = main.replace("add gate\n", "add gate\n    add pier\n")
+    assert merge(base, main, request).text() == expected
+    assert merge(base, request, main).text() == expected
+
+
+def test_line_added_to_code_that_moved_into_an_item_is_indented() -> None:
+    code = "```bash\ncd the/harbor/of/boats\nadd gate\n```"
+    base = (
+        f"## Set up\n\n{{% stepper %}}\n{{% step %}}\n**Add packages**\n\n{code}\n{{% endstep %}}\n{{% endstepper %}}\n"
+    )
+    main = "## Set up\n\n1.  **Add packages**\n\n    " + code.replace("\n", "\n    ") + "\n"
+    request = base.replace("add gate\n", "add gate\nadd pier\n")
+    expected = main.replace("add gate\n", "add gate\n    add pier\n")
+    assert merge(base, main, request).text_with_choice("main") == expected
+    assert merge(base, request, main).text_with_choice("request") == expected

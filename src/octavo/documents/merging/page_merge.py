@@ -290,6 +290,9 @@ class _PageMerge:
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
         keys, kind = block.map(lambda each: each.key), block.base.kind
         is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
+        if block.base.kind == "code":  # One side may have moved the code into a list item.
+            indents = block.map(lambda each: len(_indent(each)))
+            block = Versions(*(_indented(each, indents.preferred - len(_indent(each))) for each in block))
         if keys.is_conflict_free and not is_moved:
             sources = block.map(lambda each: each.source)
             if not keys.base == keys.main == keys.request:
@@ -445,6 +448,15 @@ def _indent_lines(text: str, by: int) -> str:
 
 def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
     """Yield groups of blocks that are merged together: adjacent blocks that one side moved and the other side deleted.
+def _indented(block: SourceBlock, by: int) -> SourceBlock:
+    """Return a block with `by` more spaces before each line, or fewer if `by` is negative."""
+    if by == 0:
+        return block
+    head, tail = _indent_lines(block.head, by), _indent_lines(block.tail, by)
+    children = block.children and tuple(_indented(each, by) for each in block.children)
+    return replace(block, head=head, children=children, tail=tail)
+
+
     Each other block is a group of its own."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
