@@ -369,3 +369,15 @@ def test_line_added_to_code_that_moved_into_an_item_is_indented() -> None:
     expected = main.replace("add gate\n", "add gate\n    add pier\n")
     assert merge(base, main, request).text_with_choice("main") == expected
     assert merge(base, request, main).text_with_choice("request") == expected
+
+
+def test_one_choice_decides_about_text_of_a_container_that_the_sides_took_apart() -> None:
+    text = "Take a look at the manual if you would like to help us."
+    base = f"# Harbor\n\n{{% hint %}}\n{text}\n{{% endhint %}}\n\n## Boats\n\nThe boats leave at noon.\n"
+    main = f"# Harbor\n\n## Boats\n\nThe boats leave at noon.\n\n{text}\n"
+    request = base.replace(f"{{% hint %}}\n{text}\n{{% endhint %}}", f"### {text}")
+    for first, second in ((main, request), (request, main)):
+        merged = merge(base, first, second)
+        assert len(merged.named_conflicts) == 1
+        assert merged.text_with_choice("main") == first
+        assert merged.text_with_choice("request") == second

@@ -29,7 +29,7 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, groupby
@@ -78,6 +78,8 @@ T = TypeVar("T")
 _MustJoin: TypeAlias = Callable[[Versions[Blocks]], bool]
 """A function that returns whether a region must become part of one large conflict."""
 _CRLF = "\r\n"
+_TAG_KINDS = frozenset({"container", "tag"})
+"""Kinds of blocks with a tag. If a conflict is about a tag only, its text is a block of the kind `tag`."""
 _ITEM_LIKENESS = 0.75
 """Minimum share of equal words in two versions of a new item."""
 _ROW_LIKENESS = 0.5
@@ -133,7 +135,7 @@ class _PageMerge:
     def merge_page(self, base: SourceBlock, must_join: _MustJoin | None = None) -> MergedPage:
         root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, must_join)
         _join_conflicts_of_moved_text(root)
-        _mark_blocks_of_two_conflicts(root)
+        _mark_blocks_of_two_conflicts(root, base)
         _join_conflicts_of_moved_text(root)
         return MergedPage(root)
 
@@ -288,11 +290,11 @@ class _PageMerge:
         return text_of_side(MergedBlock("blocks", "", "", children, "", ""), SIDES[side]) or None
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
-        keys, kind = block.map(lambda each: each.key), block.base.kind
-        is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
         if block.base.kind == "code":  # One side may have moved the code into a list item.
             indents = block.map(lambda each: len(_indent(each)))
             block = Versions(*(_indented(each, indents.preferred - len(_indent(each))) for each in block))
+        keys, kind = block.map(lambda each: each.key), block.base.kind
+        is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
         if keys.is_conflict_free and not is_moved:
             sources = block.map(lambda each: each.source)
             if not keys.base == keys.main == keys.request:
@@ -446,8 +448,6 @@ def _indent_lines(text: str, by: int) -> str:
     return "\n".join(" " * by + line if line.strip() else line for line in shortened_lines)
 
 
-def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield groups of blocks that are merged together: adjacent blocks that one side moved and the other side deleted.
 def _indented(block: SourceBlock, by: int) -> SourceBlock:
     """Return a block with `by` more spaces before each line, or fewer if `by` is negative."""
     if by == 0:
@@ -457,6 +457,8 @@ def _indented(block: SourceBlock, by: int) -> SourceBlock:
     return replace(block, head=head, children=children, tail=tail)
 
 
+def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
+    """Yield groups of blocks that are merged together: adjacent blocks that one side moved and the other side deleted.
     Each other block is a group of its own."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
@@ -538,32 +540,39 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
     return block.map(read).preferred if merged_space is None else merged_space
 
 
-def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
-    """Mark a block as moved if the sides have it in different conflicts. Else, two choices could repeat or lose it."""
+def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
+    """Mark a block as moved if the sides have it in different conflicts, or if two conflicts are about one block of the
+    base. Else, two choices could repeat or lose it."""
     # A conflict that is merged word by word may need no choice, so no choice of another conflict may depend on it.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
         return
-    blocks_in_main = _blocks_in_conflicts((each, each.main) for each in conflicts)
-    blocks_in_request = _blocks_in_conflicts((each, each.request) for each in conflicts)
-    for key in blocks_in_main.keys() & blocks_in_request.keys():
-        (conflict, block), (other_conflict, _) = blocks_in_main[key], blocks_in_request[key]
-        if conflict is not other_conflict:
-            conflict.moved_blocks |= {block}
-            other_conflict.moved_blocks |= {block}
+    in_base, in_main, in_request = (
+        _blocks_in_conflicts(zip(conflicts, texts, strict=True))
+        for texts in zip(*((each.base, each.main, each.request) for each in conflicts), strict=True)
+    )
+    base_counts = Counter(map(_key_in_conflicts, base.walk()))
+    of_base_block = (found for key, found in in_base.items() if base_counts[key] == 1)
+    of_both_sides = (in_main[key] + in_request[key] for key in in_main.keys() & in_request.keys())
+    for found in chain(of_base_block, of_both_sides):
+        if len(found) == 2 and found[0][0] is not found[1][0]:
+            for conflict, _ in found:
+                conflict.moved_blocks |= {found[0][1]}
 
 
-def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
-    """Return the long blocks that occur only once in the texts of conflicts, each with its conflict. Blocks are indexed
-    by `SourceBlock.key`, containers by their tag."""
+def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, list[tuple[Conflict, SourceBlock]]]:
+    """Return the long blocks in the texts of conflicts by their key, each with its conflict."""
     found_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():
-            # If a conflict is about a tag only, its text is a block of the kind `tag`.
-            is_tag = block.kind in ("container", "tag")
-            if len(WORD.findall(block.head) if is_tag else block.words) >= MIN_ADDED_WORDS:
-                found_by_key[block.head.strip() if is_tag else block.key].append((conflict, block))
-    return {key: each[0] for key, each in found_by_key.items() if len(each) == 1}
+            if len(WORD.findall(block.head) if block.kind in _TAG_KINDS else block.words) >= MIN_ADDED_WORDS:
+                found_by_key[_key_in_conflicts(block)].append((conflict, block))
+    return found_by_key
+
+
+def _key_in_conflicts(block: SourceBlock) -> str:
+    """Return the key of a block. For a container, return its tag, because a conflict may be about the tag only."""
+    return block.head.strip() if block.kind in _TAG_KINDS else block.key
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
