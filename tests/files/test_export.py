@@ -217,3 +217,19 @@ async def test_deleted_file_that_an_export_writes_again_stays_one_page(
     assert await export(tmp_path) == ["A SUMMARY.md", "A a.md"]
     assert await export(tmp_path) == []
     assert await editor.outline() == "Home Page"
+
+
+async def test_new_first_page_is_exported_beside_the_page_that_was_first(
+    tmp_path: Path, export: Export, ask: Ask, platform: Platform
+) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    loaded = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada")
+    editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
+    await editor.publish(insert("# Second\n", at=0))
+    await editor.publish(insert("# First\n", at=0))
+    assert await export(tmp_path) == ["A SUMMARY.md", "A first.md", "A second.md"]
+    assert await export(tmp_path) == []
+    await editor.publish(DeletePage(page=await editor.id("First")))
+    assert await export(tmp_path) == ["M SUMMARY.md", "D first.md"]
+    assert await export(tmp_path) == []
+    assert await editor.outline() == "Second Home"

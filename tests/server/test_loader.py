@@ -710,3 +710,16 @@ def test_page_is_added_once_if_two_programs_load_the_folder_at_the_same_time(
 
     loaded = load(context, folder, on_progress=load_too)
     assert [page["title"] for page in pages_of(context, loaded)].count("New") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("start.md", "Install it."), ("start.md", "Download everything from there."), ("guide/other.md", "Install it.")],
+)
+def test_renamed_file_is_found_by_its_text_or_title(
+    context: RequestContext, folder: Path, path: str, words: str
+) -> None:
+    page = page_titled(context, load(context, folder), "Setup")
+    (folder / "guide/setup.md").unlink()
+    write(folder, path, f"# Setup\n\n{words}\n")
+    assert page_titled(context, load(context, folder), "Setup")["id"] == page["id"]

@@ -2,7 +2,7 @@
 
 The content of the last load is stored as the base of the next load, which is a three-way merge. Text that changed in
 the folder and in the space becomes a conflict, with `>>>>>>> folder` after the text of the folder. A page keeps its ID,
-comments and change requests if its file keeps its path or its text.
+comments and change requests if its file keeps its path, its text or its title.
 """
 
 from __future__ import annotations
@@ -154,6 +154,8 @@ def _merge_changes(
         merged = revision_merge.merge_revisions(old, main, new, FOLDER_SIDE, store.text, store.put_blob).content
         content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
+            # Main learns the paths of exported pages. They are metadata, so there is no new revision.
+            context.store.update(f"/spaces/{space['id']}/revisions/{main['id']}", **content_fields)
             return None
         revision = add_edit_revision(context, main, **content_fields)
     set_current(context, space["id"], revision, index_later=index_later)
@@ -341,21 +343,36 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID of the last load, or a new ID. A renamed file is found by its text."""
+        """Give each page, group and link its ID of the last load, or a new ID. A renamed file is found by its text, else
+        by its title."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
-        deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
-        deleted_ids_by_text = {
-            page["text"]: page["id"]
-            for page in page_trees.walk(self.last_load["pages"])
-            if page["id"] in deleted_ids and "text" in page
-        }
+        ids_by_key = {**(self.opened.ids_on_main if self.opened else {}), **earlier_ids}
+        deleted_ids = {page_id for key, page_id in ids_by_key.items() if key not in current_keys}
         known_ids = {earlier_ids[key] for key in current_keys if key in earlier_ids}
+        new_pages: list[tuple[Path, str]] = []
         for entry, key in self._entries:
             page_id = earlier_ids.get(key) or self._id_on_main(entry, key, known_ids)
-            if page_id is None and entry.path in self._pages and (body := self._pages[entry.path][1]):
-                page_id = deleted_ids_by_text.pop(self.context.store.put_blob(body), None)
+            if page_id is None and entry.path in self._pages:
+                new_pages.append((entry.path, key))
             self._ids_by_key[key] = page_id or self.context.new_id()
+        earlier_pages = [page for page in page_trees.walk(self.last_load["pages"]) if page["id"] in deleted_ids]
+        main_pages = page_trees.walk(self.opened.main["pages"] if self.opened else [])
+        ids_by_text = {page["text"]: page["id"] for page in (*main_pages, *earlier_pages) if "text" in page}
+        ids_by_title = {page["title"]: page["id"] for page in earlier_pages if page["type"] == "document"}
+        for ids, value_of in ((ids_by_text, self._text_key), (ids_by_title, self._own_title)):
+            for path, key in new_pages if ids else ():
+                page_id = ids.pop(value_of(path), None)
+                if page_id in deleted_ids:
+                    deleted_ids.remove(page_id)
+                    self._ids_by_key[key] = page_id
+
+    def _text_key(self, path: Path) -> str:
+        return self.context.store.put_blob(self._pages[path][1])
+
+    def _own_title(self, path: Path) -> str:
+        matter, body = self._pages[path]
+        return single_line(matter.get("title")) or page_trees.first_heading(body) or ""
 
     def _id_on_main(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
         """Return the ID of the page, group or link on main that was exported as `entry`, and add it to `known_ids`. None
@@ -400,8 +417,7 @@ class _FolderReader:
             return {name: value for name, value in page.items() if name not in _FOLDER_FIELDS}
         matter, body = self._pages[entry.path]
         stem = readable_name(slug_source(entry.path))
-        heading = page_trees.first_heading(body)
-        title = single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
+        title = self._own_title(entry.path) or entry.title or title_from_name(stem)
         fields: Json = {"title": title, "slug": page_trees.page_slug(stem)}
         fields |= {name: line for name in _TEXT_FIELDS if (line := single_line(matter.get(name)))}
         fields |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}

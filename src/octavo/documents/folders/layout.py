@@ -455,9 +455,12 @@ def link_base(page: Page) -> str:
 
 def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
     """Yield each item as (ID, preferred path, kind, whether the path comes only from the name of a file)."""
+    git_paths = {page.git.path for page in revision.walk() if page.git is not None}
     for page in revision.walk():
         if page.type == "document":
-            yield page.id, page_path(page), "page", False
+            path = page_path(page)
+            is_taken = page.git is None and path in git_paths  # by the page that was the home page before
+            yield page.id, f"{page.slug}.md" if is_taken and not page.path else path, "page", False
     for reusable in revision.reusable_contents:
         name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(reusable.title)}.md"
         git_path = reusable.git.path if reusable.git and reusable.git.path else ""
