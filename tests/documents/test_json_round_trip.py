@@ -178,6 +178,7 @@ texts = st.recursive(
 @settings(max_examples=150, deadline=None)
 @example('* <p align="center">a</p>\n\n  > a\n\n  > b')
 @example('* <iframe src="https://a.b"></iframe>\n\n  9. a')
+@example("* * -\n    - a\n\n    b\n\n* c")
 @given(texts)
 def test_random_pages_survive_the_round_trip(text: str) -> None:
     document = to_json_document(text)

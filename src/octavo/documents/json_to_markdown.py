@@ -304,6 +304,8 @@ def _item(item: Block, marker: str, box: str, is_tight: bool) -> str:
         body += ("\n" if is_tight and block.kind in _TIGHT and not is_apart else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
+    if body and not box and not body.partition("\n")[0].strip("-* "):
+        body = f"\n{body}"  # A line that has only bullets would be a divider.
     return _indent(body, f"{marker}{box}", " " * len(marker))
 
 

@@ -150,14 +150,10 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
             message = "This tag is not closed, so it is shown as text."
             state.env["diagnostics"].append(Diagnostic(start, message, "{%"))
         return False
-    line = start
-    while line < end and state.eMarks[line] < tag.end:
-        line += 1
-    if line >= end:
+    line = bisect_left(state.eMarks, tag.end, start, end)
+    if line == end:
         return False
-    if silent:
-        return True
-    if _code_in_tag(state, tag, start, line):
+    if silent or _code_in_tag(state, tag, start, line):
         return True
     _push_tag(state, tag, start, line)
     position = _push_tags(state, tag.end, line)
