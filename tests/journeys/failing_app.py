@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 
-from octavo import settings as settings_module
-from octavo.cli import platform_folders, sessions
+from octavo.__main__ import main
+from octavo.cli import platform_folders, running_app
 from octavo.tui.app.octavo import Octavo
 
 STYLES = str(Path(str(sys.modules[Octavo.__module__].__file__)).with_name("app.tcss"))
@@ -30,14 +29,7 @@ class FailingApp(Octavo):
         self.screen.call_later(asyncio.Event().wait)
 
 
-def main() -> None:
-    settings = settings_module.read(os.environ)
-    app = FailingApp(
-        settings, sessions.sign_in_methods(settings, "https://api.example.com"), sessions.open_demo(settings)
-    )
-    app.run()
-    sys.exit(app.return_code or 0)
-
-
 if __name__ == "__main__":
+    running_app.Octavo = FailingApp  # type: ignore[attr-defined]  # The program ends as for a user.
+    sys.argv[1:] = ["demo"]
     main()
