@@ -38,10 +38,10 @@ _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b
 class EscapeOrAlt(Key):
     """Either alt with a key, or escape followed by a key. The terminal sends the same bytes for both."""
 
-    def __init__(self, with_alt: Key, plain: Key) -> None:
+    def __init__(self, with_alt: Key, escape: Key, plain: Key) -> None:
         super().__init__(with_alt.key, with_alt.character)
         self.with_alt = with_alt
-        self.separate = Key("escape", _ESCAPE), plain
+        self.separate = escape, plain
 
 
 class KeyReader:
@@ -107,12 +107,13 @@ class KeyReader:
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
         """Yield the messages for an escape character and the key after it, if there is one. If the user may have
         pressed alt with this key instead, yield one `EscapeOrAlt`."""
+        escape = Key("escape", _ESCAPE)  # Created before `plain`, because the app sorts waiting keys by time.
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
-            yield EscapeOrAlt(with_alt[0], plain[0])
+            yield EscapeOrAlt(with_alt[0], escape, plain[0])
         else:
-            yield Key("escape", _ESCAPE)
+            yield escape
             yield from plain
 
 
