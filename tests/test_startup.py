@@ -140,12 +140,12 @@ def test_first_picture_is_shown_before_the_app_is_imported(home: dict[str, str],
     code = f"""
 import sys
 from octavo import first_picture
-write = first_picture._write
+write = first_picture._write_to_terminal
 def noting(text):
     write(text)
     open({str(noted)!r}, "w").write("\\n".join(name for name, module in sys.modules.items() if module is not None))
     sys.exit(0)
-first_picture._write = noting
+first_picture._write_to_terminal = noting
 from octavo.__main__ import main
 main(["demo"])
 """
