@@ -203,7 +203,9 @@ async def test_signing_out_keeps_drafts(stage: Stage) -> None:
     async with signed_in(stage) as computer:
         async with computer.play(computer.sign_in_methods.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
-            await run.press("j", "j", "enter", "c")
+            await run.press("j", "j", "enter")
+            await run.see("From nothing to a water level")
+            await run.press("c")
             await run.type("Half a sen")
             await run.see("Half a sen", "draft saved")
             await run.press("escape", ":", *"sign out", "enter")
