@@ -189,15 +189,19 @@ def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
         if not spec.repeats_request
-        for route, pattern in _patterns(spec)
-        if (match := pattern.fullmatch(path))
+        for route, ends, pattern in _patterns(spec)
+        if path.startswith(ends[0]) and path.endswith(ends[-1]) and (match := pattern.fullmatch(path))
     ]
     return sorted(matching_routes, key=lambda each: each[0].path.count("{"))
 
 
 @cache
-def _patterns(spec: Spec) -> list[tuple[Route, re.Pattern[str]]]:
-    return [(route, re.compile(_NAME.sub(_capturing_group, route.path))) for route in routes(spec)]
+def _patterns(spec: Spec) -> list[tuple[Route, list[str], re.Pattern[str]]]:
+    """Return the routes of an operation, each with the fixed parts of its path and its pattern. The parts are quicker to compare."""
+    return [
+        (route, _NAME.split(route.path)[::2], re.compile(_NAME.sub(_capturing_group, route.path)))
+        for route in routes(spec)
+    ]
 
 
 def _capturing_group(found: re.Match[str]) -> str:
