@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import mimetypes
-import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, nullcontext
 from functools import cache
-from random import Random
+from random import Random, getrandbits
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -358,7 +357,7 @@ def _json(value: Any) -> bytes:
 
 
 def _request_id_header() -> dict[str, str]:
-    return {"x-request-id": secrets.token_hex(8)}
+    return {"x-request-id": f"{getrandbits(64):016x}"}
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
