@@ -49,6 +49,8 @@ def test_times_are_shown_on_the_local_day(move_to: MoveTo, monkeypatch: pytest.M
     move_to("Asia/Kathmandu")
     monkeypatch.setattr(short_texts, "clock", lambda: LATE - timedelta(hours=3))
     assert short_texts.time_of_day(LATE) == "Mon 02:15"
+    assert short_texts.last_updated(LATE - timedelta(hours=4)) == "Last updated at 22:15"
+    assert short_texts.last_updated(LATE - timedelta(days=3)) == "Last updated 2 days ago"
     assert retry_sentence(LATE, LATE - timedelta(hours=3)) == "Try again tomorrow at 02:15:00."
     assert _date(LATE) == "2 March 2026"
     _, facts = item_details(Comment(id="k1", posted_by=User(id="u1", display_name="Ada"), posted_at=LATE))

@@ -81,6 +81,9 @@ async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Sta
 
     async with stage.play(over=unused_port, start="content") as run:
         await run.see("○ offline", "Harbour API › Welcome", "Last updated")
+        await run.press("r")
+        await run.see("Offline. Last updated")
+        assert "loaded earlier" not in run.text
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         for _ in range(6):
             await run.press("J")
@@ -141,7 +144,10 @@ async def test_cached_rows_are_shown_with_their_age(stage: Stage, view: str, wor
         await run.quit()
     stage.clock.forward(hours=2)
     async with stage.play(over=unused_port, start=view, size=size) as run:
-        await run.see("Offline. Last updated 2 hours ago")
+        await run.see("Offline. Last updated at 09:00")
+        stage.clock.forward(minutes=30)
+        await run.press("r")
+        await run.see("Offline. Last updated at 09:00")
         run.app._session = replace(run.app.session, kind="server")
         run.app.screen.query_one(TopBar).refresh()
         await run.see("○ offline")

@@ -148,7 +148,7 @@ class SpaceList:
             self._created_id = ""
         open_space.nav.spaces_tree.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
-            open_space.nav.spaces_tree.state.fail("Could not refresh the spaces", str(snapshot.error))
+            open_space.nav.spaces_tree.state.show_error("Could not refresh the spaces", snapshot.error)
         elif (error := self._screen.subscriptions.snapshot("collections").error) is not None:
             open_space.nav.spaces_tree.state.fail("Could not load the collections", str(error))
         self._close_removed()

@@ -71,7 +71,7 @@ class SpaceThreads:
             )
         if (error := self._response.error) is not None:
             verb = "load" if self._response.value is None else "refresh"
-            side_panel.threads.state.fail(f"Could not {verb} the threads", str(error))
+            side_panel.threads.state.show_error(f"Could not {verb} the threads", error)
 
     @property
     def _why_no_comment(self) -> str | None:
@@ -334,7 +334,7 @@ class OpenSpace(SpacePanes):
             self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), drafts_by_page))
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if (error := self._screen.subscriptions.snapshot("tree").error) is not None:
-                self.pages_tree.state.fail("Could not refresh the pages", str(error))
+                self.pages_tree.state.show_error("Could not refresh the pages", error)
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:

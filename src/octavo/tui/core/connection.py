@@ -26,7 +26,7 @@ from octavo.tui.core.session import Session
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import HostApp
-from octavo.tui.widgets.short_texts import long_age, short_age
+from octavo.tui.widgets.short_texts import last_updated, short_age
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -153,7 +153,7 @@ def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
         return snapshot
     error = copy(snapshot.error)
     reason = "Offline." if isinstance(error, NotSent) else str(error)
-    error.args = (f"{reason} Last updated {long_age(snapshot.fetched_at)}.",)
+    error.args = (f"{reason} {last_updated(snapshot.fetched_at)}.",)
     return replace(snapshot, error=error)
 
 

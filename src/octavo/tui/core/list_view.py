@@ -157,7 +157,7 @@ class ListView(View, Generic[T]):
                 self.rows.show(())
             self.rows.state.show_loading(waits_for)
         if snapshot.error is not None:
-            self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
+            self.rows.state.show_error(f"Could not load {as_clause(items_name)}", snapshot.error)
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
         """Replace the rows by `items`, which come from `page`. A note below says if `page` is not the whole list."""

@@ -407,7 +407,7 @@ class BrowserScreen(ListView[Any]):
         if reason or (resource.is_single and isinstance(snapshot.error, NotFound)):
             self.rows.show(())
         elif snapshot.error is not None:
-            self.rows.state.fail(f"Could not load {resource.plural}", str(snapshot.error))
+            self.rows.state.show_error(f"Could not load {resource.plural}", snapshot.error)
         self._show_details()
         self._update_status()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -136,8 +136,14 @@ def long_age(moment: datetime | None) -> str:
 
 
 def offline_since(as_of: datetime | None) -> str:
-    """Return a note for a list that cannot be updated, such as `Offline. Last updated 8 minutes ago`."""
-    return f"Offline. Last updated {long_age(as_of)}" if as_of is not None else "Offline"
+    """Return a note for a list that cannot be updated, such as `Offline. Last updated at 14:05`."""
+    return f"Offline. {last_updated(as_of)}" if as_of is not None else "Offline"
+
+
+def last_updated(moment: datetime) -> str:
+    """Return a text such as `Last updated at 14:05`, which stays true while it is shown. After a day, it has the age."""
+    is_recent = clock() - _with_time_zone(moment) < timedelta(days=1)
+    return f"Last updated {f'at {time_of_day(moment)}' if is_recent else long_age(moment)}"
 
 
 def time_of_day(moment: datetime) -> str:
