@@ -164,6 +164,16 @@ async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
     )
 
 
+async def test_palette_omits_commands_that_do_not_apply_to_the_open_view(stage: Stage) -> None:
+    async with stage.play(start="content") as run:
+        await run.see("Harbour API › Welcome")
+        await run.press(":")
+        await run.type("offline")
+        await run.see("Make available offline")
+        assert "Update offline copy" not in run.text
+        assert "Remove offline copy" not in run.text
+
+
 async def test_synonyms_belong_to_existing_commands(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press(":")
