@@ -84,6 +84,8 @@ async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Sta
         await run.press("r")
         await run.see("Offline. Last updated")
         assert "loaded earlier" not in run.text
+        await run.press("e")
+        await run.hear("You cannot edit pages offline. Try again when the server can be reached.")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         for _ in range(6):
             await run.press("J")

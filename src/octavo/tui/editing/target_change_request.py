@@ -9,7 +9,7 @@ from typing import Any
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import Forbidden, NotFound
+from octavo.api.errors import Forbidden, NotFound, NotSent
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import create
@@ -54,7 +54,12 @@ async def choose_target(
     change request, do not ask and use a new one."""
     screen, new_target = app.screen, new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
-        own_requests, last_request = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
+        loads = _own_undecided_requests(app, space), _last_used(app, space)
+        try:
+            own_requests, last_request = await asyncio.gather(*loads)
+        except NotSent:
+            app.say("You cannot edit pages offline. Try again when the server can be reached.", tone="failed")
+            return
     if app.screen is not screen:
         return  # The user left the view while the change requests loaded.
     other_requests = [each for each in own_requests if last_request is None or each.id != last_request.id]
