@@ -319,10 +319,7 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
 
 
 async def _load_pages(
-    live: Live,
-    at: ContentRef,
-    ids: Sequence[str],
-    get_page: Callable[[ContentRef, str], GetPage] = page_source_op,
+    live: Live, at: ContentRef, ids: Sequence[str], get_page: Callable[[ContentRef, str], GetPage] = page_source_op
 ) -> list[_PageVersions]:
     """Load the Markdown of pages. After `_MAX_CHECKED_PAGES` pages, the texts stay empty. Raises ApiError."""
 

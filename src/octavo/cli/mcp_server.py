@@ -27,11 +27,7 @@ async def serve(toolbox: Toolbox) -> None:
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
 
     server = Server(
-        "octavo",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        "octavo", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
     )
     async with stdio_server() as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())

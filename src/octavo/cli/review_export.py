@@ -20,14 +20,7 @@ from octavo.api.comments import Reply
 from octavo.api.content import ListPages
 from octavo.api.operation import ChangeRequestRef
 from octavo.cli.checking import CheckOptions, check_content, choose_rules
-from octavo.cli.comparisons import (
-    ComparedVersions,
-    PageTexts,
-    changed_items,
-    find_versions,
-    items_of_page,
-    load_texts,
-)
+from octavo.cli.comparisons import ComparedVersions, PageTexts, changed_items, find_versions, items_of_page, load_texts
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads, message_row
 from octavo.cli.output import declare_fields
 from octavo.cli.refs import RefResolver, RefTarget
@@ -222,9 +215,7 @@ async def export_review(
 
 
 def export_texts(
-    pages: Sequence[PageTexts],
-    threads: Sequence[tuple[FoundThread, Sequence[Reply]]],
-    options: ExportOptions,
+    pages: Sequence[PageTexts], threads: Sequence[tuple[FoundThread, Sequence[Reply]]], options: ExportOptions
 ) -> dict[str, Any]:
     """Return the fields `pages`, `threads` and `truncated` of an export. Comparing long pages is slow."""
     parsed_pages = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]

@@ -33,8 +33,7 @@ _DEFAULT = "default"
 
 
 FIELDS = declare_fields(
-    "name string, value object?, source string, default string, type string",
-    extra="choices string[], about string",
+    "name string, value object?, source string, default string, type string", extra="choices string[], about string"
 )
 _COLUMNS = (
     OutputColumn("name"),

@@ -401,11 +401,7 @@ def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request:
 
 
 def _print_proposal(
-    options: argparse.Namespace,
-    plan: ProposalPlan,
-    change_request: ChangeRequest | None,
-    name: str,
-    verb: str = "",
+    options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None, name: str, verb: str = ""
 ) -> None:
     row = _proposal_row(plan, change_request, name)
 
