@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from octavo.api.content import ListChanges
-from octavo.cli import review_export
+from octavo.cli import mcp_tools, review_export
 from octavo.cli.mcp_tools import MAX_RESULT_LENGTH, TOOLS, Toolbox, safe_text
+from octavo.data.loaders import page_to_read_op
 from octavo.documents.page_trees import changed_pages
 from octavo.lazy_import import missing_extra_phrase
 from tests.cli.command_process import CommandLine
@@ -211,6 +212,24 @@ async def test_changes_larger_than_the_limit_of_an_export_are_read_completely(
         assert len(read) > 1
         assert all(read.values())
         assert "truncated" not in part or not part["truncated"]
+
+
+async def test_long_page_is_read_in_parts_that_fit(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_tools, "MAX_RESULT_LENGTH", 1_500)
+    monkeypatch.setattr(mcp_tools, "_RESERVED", 100)
+    async with stage.play() as run:
+        toolbox = Toolbox(run.app.session, ())
+        text, part = "", {"next": 0}
+        while "next" in part:
+            result = await toolbox.call("get_page", {"ref": "harbour-api:concepts/time", "offset": part["next"]})
+            assert len(result) <= 1_500
+            part = json.loads(result)
+            text += part["markdown"]
+        target = await toolbox.resolve("harbour-api:concepts/time")
+        assert target.page is not None
+        page = await run.app.session.live.fetch(page_to_read_op(target.at, target.page.id))
+        assert text == page.markdown
+        assert text.count("\n") > 30
 
 
 @needs_mcp

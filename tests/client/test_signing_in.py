@@ -165,6 +165,18 @@ async def test_key_for_this_session_does_not_replace_a_stored_key(
     assert token_of(home, resolve(home.read(), {})) == key_of("mia")
 
 
+@pytest.mark.parametrize("insecure_storage", [False, True], ids=["keyring", "file"])
+async def test_key_is_not_left_without_its_profile(
+    sign_in: SignIn, home: ProfileStore, memory: Memory, tmp_path: Path, insecure_storage: bool
+) -> None:
+    home.profiles.parent.touch()  # The folder of the profiles cannot be created.
+    with pytest.raises(OSError, match="profiles|config"):
+        await sign_in("mia", insecure_storage=insecure_storage)
+    assert "set" in memory.calls or insecure_storage
+    assert not memory.kept
+    assert not any(key_of("mia").get_secret_value().encode() in path.read_bytes() for path in files_in(tmp_path))
+
+
 async def test_blocked_keyring_is_not_replaced(
     sign_in: SignIn, home: ProfileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -278,9 +278,12 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         target, page, target.change_request.revision if target.change_request is not None else target.space.revision
     )
     offset, markdown = int(arguments.get("offset", 0)), row["markdown"]
-    end = offset + MAX_RESULT_LENGTH - _RESERVED
-    row["markdown"] = markdown[offset:end]
-    return {**row, "next": end} if end < len(markdown) else row
+    length_left = max(MAX_RESULT_LENGTH - _RESERVED - _length({**row, "markdown": ""}), _RESERVED)
+    part = markdown[offset : offset + length_left]
+    while (length := _length(part)) > length_left:  # JSON escapes quotes and line breaks
+        part = part[: len(part) * length_left // length]
+    end = offset + len(part)
+    return {**row, "markdown": part, **({"next": end} if end < len(markdown) else {})}
 
 
 async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:

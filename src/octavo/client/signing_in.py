@@ -174,7 +174,12 @@ async def login(
     keeps_old_token = store == "session" and old_profile is not None and profile_store.store_of(old_profile) is not None
     saved_profile = old_profile if keeps_old_token and old_profile is not None else profile
     # Another process may have changed the profiles while the keyring waited for its password.
-    await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(saved_profile)))
+    try:
+        await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(saved_profile)))
+    except OSError:
+        if old_profile is None or old_profile.store != store:  # otherwise, the next sign-in replaces the token
+            await run_in_thread(lambda: _delete_token(profile_store, profile))
+        raise
     deletion_problem = ""
     if old_profile is not None and old_profile.store != store and not keeps_old_token:
         deletion_problem = await run_in_thread(lambda: _delete_token(profile_store, old_profile))
