@@ -272,6 +272,25 @@ async def test_edit_of_a_comment_that_was_sent_meanwhile_becomes_a_draft(
     assert (drafts.get("held"), drafts.get("place 0")) == (None, "One more")
 
 
+async def test_edit_of_a_comment_that_is_then_refused_stays_a_draft(
+    outbox: ManualOutbox, at: ChangeRequestRef, drafts: Drafts, gate: RequestGate, clock: Clock
+) -> None:
+    await add_pending(outbox, at, "One")
+    (one,) = outbox.pending_comments(at)
+    await drafts.save("held", "One more")
+    await outbox.submit_review(at)
+    op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
+    assert not await outbox.edit_pending_comment(one, op, "held")
+    gate.errors.extend(Forbidden("Ask an admin.", Trace(status=403)) for _ in range(2))
+    await deliver(outbox, clock)
+    (failed,) = outbox.entries
+    assert failed.state == "failed"
+    texts = {text for (text,) in outbox.state.rows("SELECT text FROM drafts")}
+    assert texts == {"One", "One more"}
+    await outbox.retry(failed.id)
+    assert drafts.get("place 0") == "One more"
+
+
 async def test_edited_comment_is_not_removed_without_its_text(outbox: ManualOutbox, at: ChangeRequestRef) -> None:
     new = [comments.Create(at=at, page="intro", body=Markdown(markdown=each)) for each in ("One", "Two")]
     added = await outbox.add_pending_comments([NewWrite(op, "comment") for op in new])

@@ -155,7 +155,7 @@ class ProposedNotes:
         ]
         entries = await self._outbox.add_pending_comments(writes)
         if body is not None and not accepted:
-            await self._outbox.move_draft(draft_key, writes[0].draft_key, body, notes[0].id)
+            await self._outbox.move_draft(draft_key, writes[0].draft_key, body)
         self._reload()
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 

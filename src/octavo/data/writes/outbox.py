@@ -229,17 +229,16 @@ class Outbox:
         if changed_entry is not None:
             removal.forget()
         elif entry.draft_key:
-            await self.move_draft(draft_key, entry.draft_key, traits.text, entry.id)
+            await self.move_draft(draft_key, entry.draft_key, traits.text)
         return changed_entry is not None
 
-    async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
-        """Delete the draft `draft_key`, and store `text` as a version of the draft `new_key`. Versions with another
-        `owner_id` are kept. Raises NotSaved."""
+    async def move_draft(self, draft_key: str, new_key: str, text: str) -> None:
+        """Delete the draft `draft_key`, and store `text` as a new version of the draft `new_key`. Raises NotSaved."""
         removal, namespace = self._drafts.removal(draft_key), self.state.namespace
 
         def move(db: sqlite3.Connection) -> None:
             removal.delete(db)
-            store_unsent_text(db, namespace, new_key, text, owner_id, self._now())
+            store_unsent_text(db, namespace, new_key, text, os.urandom(8).hex(), self._now())
 
         await self.state.write(move)
         removal.forget()
