@@ -75,6 +75,24 @@ def test_stored_response_is_readable_before_it_is_written(tmp_path: Path, clock:
     cache.close()
 
 
+def test_late_response_does_not_replace_a_newer_one_of_another_instance(tmp_path: Path, clock: Clock) -> None:
+    get, sent_at = spaces.Get(at=HERE), clock()
+    slow, fast = ResponseCache(tmp_path, "mia", now=clock), ResponseCache(tmp_path, "mia", now=clock)
+    clock.forward(seconds=3)
+    put(fast, (get, newer := SPACE.model_copy(update={"comments": 4})))
+    fast.put_version(URL, "4 comments")
+    fast.flush()
+    clock.forward(seconds=1)
+    slow.put(get, SPACE, sent_at)
+    slow.flush()
+    assert value(slow.get(get)) == newer, "the version of the other instance belongs to its response"
+    clock.forward(days=-1)
+    put(slow, (get, SPACE))
+    assert value(fast.get(get)) == SPACE, "a response from the future is replaced: the clock was set back"
+    slow.close()
+    fast.close()
+
+
 def test_response_removed_before_the_write_is_not_stored(tmp_path: Path) -> None:
     cache, written = ResponseCache(tmp_path, "mia"), Event()
     cache._writer.submit(lambda db: written.wait(20))

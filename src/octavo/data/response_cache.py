@@ -137,6 +137,9 @@ class ResponseCache:
 
         def write(db: sqlite3.Connection) -> None:
             body, time = _body(op, value), unwritten[1].timestamp()
+            newer = "SELECT 1 FROM answers WHERE namespace = ? AND url = ? AND kept_at > ? AND kept_at <= ?"
+            if db.execute(newer, (self._namespace, url, time, self._now().timestamp())).fetchone():
+                return  # another process has stored a newer response
             update = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND body = ?"
             if db.execute(update, (time, self._namespace, url, body)).rowcount == 0:
                 row = (self._namespace, url, body, time, is_immutable)
