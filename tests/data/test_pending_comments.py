@@ -291,6 +291,19 @@ async def test_edit_of_a_comment_that_is_then_refused_stays_a_draft(
     assert drafts.get("place 0") == "One more"
 
 
+async def test_edit_by_another_instance_is_not_replaced(
+    outbox: ManualOutbox, at: ChangeRequestRef, drafts: Drafts
+) -> None:
+    await add_pending(outbox, at, "One")
+    (seen_by_both,) = outbox.pending_comments(at)
+    for words, is_edited in (("One more", True), ("One less", False)):
+        await drafts.save("held", words)
+        op = comments.Create(at=at, page="intro", body=Markdown(markdown=words))
+        assert await outbox.edit_pending_comment(seen_by_both, op, "held") is is_edited
+    assert [each.traits.text for each in outbox.pending_comments(at)] == ["One more"]
+    assert (drafts.get("held"), drafts.get("place 0")) == (None, "One less")
+
+
 async def test_edited_comment_is_not_removed_without_its_text(outbox: ManualOutbox, at: ChangeRequestRef) -> None:
     new = [comments.Create(at=at, page="intro", body=Markdown(markdown=each)) for each in ("One", "Two")]
     added = await outbox.add_pending_comments([NewWrite(op, "comment") for op in new])

@@ -111,7 +111,7 @@ async def test_comment_sent_before_its_confirmed_removal_is_not_called_removed(s
         await run.app.session.outbox.submit_review(entry.at)  # as another running Octavo does
         await run.sent()
         await run.press("y")
-        await run.hear("Could not remove the comment: it was sent, removed or decided in the meantime.")
+        await run.hear("Could not remove the comment: it was edited, sent, removed or decided in the meantime.")
 
 
 async def test_comment_added_after_the_review_dialog_was_opened_stays_pending(stage: Stage) -> None:
@@ -142,7 +142,9 @@ async def test_comment_removed_by_another_instance_is_not_called_discarded(stage
         texts, state = run.app.workspace.unsent.index.of_discussion(entry.at), run.app.session.state
         await state.write(lambda db: take_pending_comment(db, state.namespace, entry.id))
         thread_commands.discard(run.app, texts)
-        await run.hear("Could not discard the pending comment: it was sent, removed or decided in the meantime.")
+        await run.hear(
+            "Could not discard the pending comment: it was edited, sent, removed or decided in the meantime."
+        )
 
 
 @pytest.mark.before_release

@@ -69,4 +69,4 @@ async def test_note_discarded_elsewhere_is_not_called_accepted(stage: Stage) -> 
         proposed = run.app.session.proposed_notes
         await proposed.discard(proposed.at(await ref_of_seven(run)))
         await run.press("ctrl+s")
-        await run.hear("Could not accept the note: it was sent, removed or decided in the meantime.")
+        await run.hear("Could not accept the note: it was edited, sent, removed or decided in the meantime.")

@@ -222,10 +222,15 @@ class Outbox:
 
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
         """Replace the text of a pending comment, and delete the draft `draft_key`. If the comment is not pending
-        anymore, store the text as a draft and return False. Raises NotSaved."""
+        anymore or has another text, store the text as a draft and return False. Raises NotSaved."""
         removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
-        change = partial(machine.edit, op=op, traits=traits)
-        changed_entry = await self._entries.apply(entry.id, change, lambda db, _: removal.delete(db))
+
+        def edit(stored_entry: OutboxEntry) -> OutboxEntry:
+            if stored_entry.traits.text != entry.traits.text:
+                raise machine.WrongState("the user has edited the comment in another process")
+            return machine.edit(stored_entry, op, traits)
+
+        changed_entry = await self._entries.apply(entry.id, edit, lambda db, _: removal.delete(db))
         if changed_entry is not None:
             removal.forget()
         elif entry.draft_key:

@@ -212,7 +212,7 @@ class WriteQueue:
             if apply_result is not False:
                 self._add_step(change if change.undo is not None else _cannot_undo(change.action))
         if apply_result is False:
-            reason = "it was sent, removed or decided in the meantime. Text that you typed is saved as a draft."
+            reason = "it was edited, sent, removed or decided in the meantime. Text that you typed is saved as a draft."
             app.say(f"Could not {change.action}: {reason}", tone="failed")
         elif change.undo is None:
             app.say(message)
