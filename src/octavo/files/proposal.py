@@ -37,13 +37,7 @@ from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
 from octavo.files.folder_merge import finish_proposal
-from octavo.files.local_changes import (
-    NEW_PAGE_PREFIX,
-    LocalFiles,
-    PagePlacement,
-    contents_of,
-    files_after_proposal,
-)
+from octavo.files.local_changes import NEW_PAGE_PREFIX, LocalFiles, PagePlacement, contents_of, files_after_proposal
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader, TrackedFile
 

@@ -158,12 +158,7 @@ class Fetcher:
         return addresses
 
 
-_HEADERS = {
-    "Accept": "*/*",
-    "Accept-Encoding": "identity",
-    "Connection": "close",
-    "User-Agent": "octavo",
-}
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close", "User-Agent": "octavo"}
 
 
 def _split_url(url: str) -> SplitResult:

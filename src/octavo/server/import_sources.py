@@ -29,13 +29,7 @@ from bs4.element import PageElement
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
-from octavo.documents.folders.folder import (
-    ASSETS,
-    DEPTH_LIMIT,
-    IGNORED_FOLDERS,
-    change_outside_code,
-    rewrite_links,
-)
+from octavo.documents.folders.folder import ASSETS, DEPTH_LIMIT, IGNORED_FOLDERS, change_outside_code, rewrite_links
 from octavo.documents.inline import escape_emoji_names
 from octavo.server.fetcher import FetchedFile, FetchFailure
 

@@ -158,9 +158,7 @@ _HEADINGS = [
     ParagraphStyle(f"h{level}", _TEXT, fontSize=size, leading=size * 1.25, spaceBefore=10, spaceAfter=6, keepWithNext=1)
     for level, size in enumerate((20, 16, 13, 11.5, 10.5, 10), start=1)
 ]
-_GRID = TableStyle(
-    [("GRID", (0, 0), (-1, -1), 0.4, HexColor("#bbbbbb")), ("VALIGN", (0, 0), (-1, -1), "TOP")],
-)
+_GRID = TableStyle([("GRID", (0, 0), (-1, -1), 0.4, HexColor("#bbbbbb")), ("VALIGN", (0, 0), (-1, -1), "TOP")])
 _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub": "sub", "sup": "super"}
 
 

@@ -19,14 +19,7 @@ from octavo.api.folding import fold
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, spaces
 from octavo.server.handlers.organizations import present_user
-from octavo.server.handlers.permissions import (
-    ROLES,
-    allows,
-    organization_guard,
-    organization_role,
-    refuse_guests,
-    role,
-)
+from octavo.server.handlers.permissions import ROLES, allows, organization_guard, organization_role, refuse_guests, role
 from octavo.server.handlers.site_structure import (
     new_site_space,
     refuse_invalid_segment,

@@ -49,12 +49,7 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.terminal.limited_programs import (
-    ProgramFailed,
-    run_cancellable,
-    run_on_item,
-    start_failure,
-)
+from octavo.tui.terminal.limited_programs import ProgramFailed, run_cancellable, run_on_item, start_failure
 from octavo.tui.terminal.textual_internals import is_whole, write_to_terminal
 from octavo.tui.widgets.commands import Command, Commands, add_commands, key_name, normal_keys, own_bindings
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed

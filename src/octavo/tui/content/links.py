@@ -127,8 +127,7 @@ LINK: Commands[LinkLocation] = Commands(
     find_target=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
-    "links",
-    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),),
+    "links", (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),)
 )
 
 

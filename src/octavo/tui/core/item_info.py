@@ -65,10 +65,7 @@ def field_details(
     fields = list(_iter_fields(model, excluded))
     counts = Counter(labels.get(each.path, each.short_label) for each in fields)
     return _as_text(
-        (
-            labels.get(each.path) or (each.short_label if counts[each.short_label] == 1 else each.long_label),
-            each.value,
-        )
+        (labels.get(each.path) or (each.short_label if counts[each.short_label] == 1 else each.long_label), each.value)
         for each in fields
     )
 

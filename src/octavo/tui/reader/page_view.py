@@ -287,13 +287,7 @@ class PageView(Reader):
         table: Block
         row: Block
 
-    def __init__(
-        self,
-        *,
-        ascii: bool = False,
-        excerpt: ExcerptSettings | None = None,
-        id: str | None = None,
-    ) -> None:
+    def __init__(self, *, ascii: bool = False, excerpt: ExcerptSettings | None = None, id: str | None = None) -> None:
         super().__init__(ascii=ascii, id=id)
         self.excerpt = excerpt
         self.block_commands = PageBlockCommands(self)

@@ -41,12 +41,9 @@ _MAX_LINES = 1200
 
 def method_style(method: str, styles: Styles) -> Style:
     """Return the style of an HTTP method, such as red and bold for `DELETE`."""
-    style = {
-        "POST": styles.success,
-        "PUT": styles.warning,
-        "PATCH": styles.warning,
-        "DELETE": styles.error,
-    }.get(method.upper(), styles.accent)
+    style = {"POST": styles.success, "PUT": styles.warning, "PATCH": styles.warning, "DELETE": styles.error}.get(
+        method.upper(), styles.accent
+    )
     return style + Style(bold=True)
 
 
@@ -369,10 +366,7 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     if schema_field.deprecated:
         head.append(decoration(" deprecated", styles.warning))
     if schema_field.note:
-        head += [
-            decoration(f" {styles.glyphs.separator} ", styles.muted),
-            StyledText(schema_field.note, styles.muted),
-        ]
+        head += [decoration(f" {styles.glyphs.separator} ", styles.muted), StyledText(schema_field.note, styles.muted)]
     description_lines: list[Line] = []
     if schema_field.description:
         description_lines += _render_markdown(context, schema_field.description, width - 4)

@@ -32,17 +32,7 @@ from octavo.tui.core.item_info import annotation_parts
 from octavo.tui.widgets.short_texts import plural
 
 FieldKind = Literal[
-    "line",
-    "text",
-    "number",
-    "yes or no",
-    "choice",
-    "choices",
-    "date",
-    "secret",
-    "reference",
-    "list",
-    "structure",
+    "line", "text", "number", "yes or no", "choice", "choices", "date", "secret", "reference", "list", "structure"
 ]
 """Kinds of form fields. A `structure` is any other value, such as a list of objects. The user types it as YAML."""
 
@@ -159,12 +149,7 @@ def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str 
 
 
 def _fields_of(
-    name: str,
-    json_path: tuple[str, ...],
-    info: FieldInfo,
-    hint: str,
-    is_nullable: bool,
-    outer: tuple[type, ...] = (),
+    name: str, json_path: tuple[str, ...], info: FieldInfo, hint: str, is_nullable: bool, outer: tuple[type, ...] = ()
 ) -> list[FormField]:
     annotation = _unwrap(info.annotation, info.metadata)
     default = None if info.is_required() or info.default_factory else info.default

@@ -39,12 +39,7 @@ from octavo.tui.render.deferred import DeferredContent, LinkContext, LinkTargets
 from octavo.tui.render.embeds import ImageReference
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.threads import DRAFT_PREFIX, WORD_CHANGES, WORD_MARKS, ThreadSummary
-from octavo.tui.review.changed_pages import (
-    next_with_threads,
-    no_more_threads,
-    open_threads_on,
-    page_key_of,
-)
+from octavo.tui.review.changed_pages import next_with_threads, no_more_threads, open_threads_on, page_key_of
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_layouts import AllPagesLayout, SinglePageLayout
 from octavo.tui.review.page_findings import PageFindings

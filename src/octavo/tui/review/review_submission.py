@@ -325,11 +325,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENT_COMMANDS, LIST_COMMANDS)
 
     def __init__(
-        self,
-        at: ChangeRequestRef,
-        name: str,
-        titles: Mapping[str, str],
-        pending_note: Callable[[OutboxEntry], str],
+        self, at: ChangeRequestRef, name: str, titles: Mapping[str, str], pending_note: Callable[[OutboxEntry], str]
     ) -> None:
         """`name` is the number of the change request, such as `#7`. `titles` has page titles by ID. `pending_note`
         returns how the commented words changed, such as `words are gone`, or an empty text."""

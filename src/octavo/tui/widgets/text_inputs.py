@@ -240,8 +240,7 @@ def extract_token(pasted_text: str) -> str:
 
 
 SECRET: Commands[SecretInput] = Commands(
-    "secret",
-    (Command("clear", "ctrl+l", "Clear", "Clear the field", run=lambda _, line: line.clear(), shown=False),),
+    "secret", (Command("clear", "ctrl+l", "Clear", "Clear the field", run=lambda _, line: line.clear(), shown=False),)
 )
 
 
