@@ -350,3 +350,24 @@ async def test_rejected_threads_stay_selected_and_show_the_reason(
         undone = [op.comment_id for op in run.gate.sent(comments.Update) if op.resolved is False]
         assert len(undone) == 19
         assert not set(undone) & set(selected)
+
+
+async def test_key_for_a_thread_that_just_left_the_list_is_not_used_for_the_next(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("octavo.tui.core.list_view.REPLACEMENT_SECONDS", 1e9)
+    monkeypatch.setattr("octavo.tui.core.list_view.OWN_ACTION_SECONDS", 0.0)
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        await run.press("j", "j")
+        thread = run.app.screen.rows.item  # type: ignore[attr-defined]  # The screen is the comments view.
+        await run.ask(comments.Update(at=thread.at, comment_id=thread.comment.id, resolved=True), "noor-haddad")
+        await run.press("r")
+        await run.see("Open 71")
+        await run.press("d")
+        await run.hear("The list has just changed, and another item is selected now. Press the key again.")
+        next_id = current_thread(run)
+        await run.press("d")
+        await run.hear("Resolving thread…")
+        await run.sent()
+        assert [op.comment_id for op in run.gate.sent(comments.Update)] == [next_id]

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from math import inf
+from time import monotonic
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -21,6 +23,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View, is_covered
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
@@ -33,6 +36,15 @@ T = TypeVar("T")
 
 
 N = TypeVar("N", bound=ListFilter)
+
+_RUN_AT_ONCE = frozenset(
+    ("comments.resolve", "inbox.resolve", "inbox.done", "draft.discard", "inbox.discard", "change.ready")
+)
+"""IDs of the commands that change the selected item without a confirmation."""
+REPLACEMENT_SECONDS = 0.7
+"""A key pressed this soon after the selected item was removed is probably meant for that item."""
+OWN_ACTION_SECONDS = 1.0
+"""Octavo removes an item this soon after the command of the user that caused the removal."""
 
 
 class ActiveFilters(Generic[N]):
@@ -116,6 +128,8 @@ class ListView(View, Generic[T]):
     ORDER_KEY: ClassVar[str] = ""
     """Key under which the sort order is stored for the next start."""
 
+    _acted_at = -inf
+    """Time, as by `time.monotonic`, of the last command of this view."""
     rows: RowList[T]
     tabs: ListTabs
     preview: Preview
@@ -140,6 +154,16 @@ class ListView(View, Generic[T]):
     def selected_rows(self) -> list[T]:
         """The selected rows, in the order of the list."""
         return self.rows.selection.items
+
+    def action_command(self, id: str) -> object:
+        if is_whole(self):
+            acted_at, self._acted_at = self._acted_at, monotonic()
+            replaced_at, self.rows.replaced_at = self.rows.replaced_at, -inf
+            earliest_time = max(acted_at + OWN_ACTION_SECONDS, self._acted_at - REPLACEMENT_SECONDS)
+            if id in _RUN_AT_ONCE and replaced_at > earliest_time:  # The key was meant for the item that was removed.
+                self.shell.explain("The list has just changed, and another item is selected now. Press the key again.")
+                return None
+        return super().action_command(id)
 
     def why_not(self, id: str) -> str | None:
         reason = super().why_not(id)

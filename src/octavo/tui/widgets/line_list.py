@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.color import TRANSPARENT
@@ -162,6 +164,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.last_selected_key: Hashable | None = None
         """Key of the item to which the user moved the cursor last. If a filter hid this item, it is selected again when
         the filter is cleared. None before the first layout."""
+        self.replaced_at = -inf
+        """Time, as by `time.monotonic`, when the item with the cursor was removed, so that its neighbor got the cursor."""
         self._announced_key: Hashable | None = None
         self._requested_count = -1
         self._layout_query = ""
@@ -248,6 +252,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         except ValueError:
             remaining_index = _nearest_remaining(old_keys, old_cursor, keys) if is_same_filter else None
             index = remaining_index if remaining_index is not None else 0 if self.query_text else old_cursor
+            self.replaced_at = monotonic() if remaining_index is not None else self.replaced_at
         self.cursor = self._nearest_selectable(index, 1)
         if keys and (not self.query_text or (remaining_index is not None and user_key in old_keys)):
             # If the user's item was removed, its neighbor is now the user's item. A filter does not change the user's item.
