@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import content, site_structure, sites, spaces
-from octavo.api.collections import Collection
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import Operation, OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
@@ -97,7 +96,8 @@ def _move(
     message: str,
 ) -> None:
     """Move `item` to the position that `find_position` returns for the item and all items of its kind."""
-    live, list_op, name = app.session.live, _list_operation(target, item), title_of(item)
+    live, name = app.session.live, title_of(item)
+    list_op = (spaces_op if isinstance(item, Space) else collections_op)(target.organization.id)
     undo_ops: list[Operation[Any]] = []
 
     async def send() -> SendResult[Any]:
@@ -117,11 +117,6 @@ def _move(
         return DirectUndo(f"move {name} back", undo_sender, f"Moved {name} back.")
 
     app.writes.send(f"move {name}", send(), message=message, make_undo=make_undo, is_visible=True)
-
-
-def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
-    organization_id = target.organization.id
-    return spaces_op(organization_id) if isinstance(item, Space) else collections_op(organization_id)
 
 
 DAY = timedelta(days=1)

@@ -66,8 +66,6 @@ class ChangedTree:
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
         """Returns the key of the page under the cursor of the diff. None if the row selected in the tree is current."""
-        self.why_outdated: Callable[[], str | None] = lambda: None
-        """Returns why the diff shows an earlier revision: the current one is loading. None if the diff is current."""
         self._width_and_line_count = 0, 1
         """Width of the tree in cells, and the largest number of lines of `_kind_lines` at this width."""
         self.changed_pages: dict[str, ChangedPage] = {}
@@ -266,7 +264,7 @@ class ChangedTree:
     def why_not_viewed(self) -> str | None:
         """Return the reason why the current page cannot be marked as viewed. None if it can be marked."""
         if self.key in self.changed_pages:
-            return self.why_outdated()
+            return self._comparison.why_outdated()
         return "This page has no changes." if self.widget.keys else "Select a page first."
 
     def mark_viewed(self) -> None:

@@ -164,7 +164,7 @@ class PageDiff:
         self._pending_jump: _PendingJump | None = None
         self._initial_thread, self._initial_block = thread, block
         """Thread and block to show when the view opens. None after they were shown."""
-        pages.why_outdated = self.why_outdated
+        comparison.why_outdated = self._why_outdated
         parts = view, comparison, pages
         self.all_pages = AllPagesLayout(*parts, threads, self._summaries_of, self._on_page_loaded)
         """Layout that shows all changed pages one below the other."""
@@ -211,8 +211,7 @@ class PageDiff:
         is_shown = self._documents is not None or self._layout.is_described(self._pages.key)
         return not is_shown and not self.pane.state.has_failed
 
-    def why_outdated(self) -> str | None:
-        """Return why the screen shows an earlier revision: the changes of the current one are loading. None if not."""
+    def _why_outdated(self) -> str | None:
         is_diff_outdated = self.is_loading_diff and self._shown_head not in (None, self._comparison.head)
         if not is_diff_outdated and not self._comparison.is_loading_revision:
             return None

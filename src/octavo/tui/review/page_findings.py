@@ -200,8 +200,6 @@ class SelectedChange:
     change: ChangedPage
     block: Block | None
     """Selected block. None if the diff has no focus: the command then reverts the page."""
-    why_outdated: str | None
-    """Reason why the diff shows an earlier revision: the current one is loading. None if the diff is current."""
 
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:
@@ -216,7 +214,7 @@ def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:
     if change_request.base is None or change_request.revision is None:
         return "The server did not return the base revision of this change request."
     reason = why_no_editing(app) or why_not_in_change_request(app, change_request, comparison.space, "edit", *UNDECIDED)
-    return reason or selected.why_outdated
+    return reason or comparison.why_outdated()
 
 
 def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:

@@ -586,7 +586,7 @@ class ChangeRequestScreen(View):
             comparison.space,
             self,
             reviews=comparison.reviews,
-            why_outdated=self.page_diff.why_outdated(),
+            why_outdated=comparison.why_outdated(),
             titles=lambda: comparison.titles,
             pending_note=self.page_diff.word_changes.pending_mark,
             show_pending_comment=self._show_pending_comment,
@@ -608,9 +608,7 @@ class ChangeRequestScreen(View):
         """Current page, with the selected block if the diff has the focus. None if no page is selected."""
         change = self.changed_tree.selected
         block = self.page_diff.visible_block if self.focused is self.main_pane else None
-        if change is None:
-            return None
-        return SelectedChange(self.comparison, change, block, self.page_diff.why_outdated())
+        return SelectedChange(self.comparison, change, block) if change is not None else None
 
     @property
     def selected_items(self) -> Sequence[Model]:
