@@ -97,7 +97,7 @@ def _move(
 ) -> None:
     """Move `item` to the position that `find_position` returns for the item and all items of its kind."""
     live, name = app.session.live, title_of(item)
-    list_op = (spaces_op if isinstance(item, Space) else collections_op)(target.organization.id)
+    list_op: Operation[Any] = (spaces_op if isinstance(item, Space) else collections_op)(target.organization.id)
     undo_ops: list[Operation[Any]] = []
 
     async def send() -> SendResult[Any]:
