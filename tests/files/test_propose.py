@@ -477,3 +477,13 @@ async def test_program_that_waited_for_the_folder_sends_nothing_twice(docs: Pull
     with folder.locked() as current_folder:
         plan = await Proposal(current_folder, docs.live, docs.client.download, "x").plan()
     assert plan.is_empty
+
+
+async def test_proposed_links_lead_to_pages_that_move_later(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.edit("setup.md", "Install it.", "See [usage](usage.md).")
+    _, request = await propose(docs)
+    await editor.merge(request.ref(editor.space))
+    usage = await editor.id("Usage")
+    await editor.publish(content.UpdatePage(page=usage, into=await editor.id("Home"), at=0))
+    await docs.pull()
+    assert "See [usage](home/usage.md)." in docs.read("setup.md")

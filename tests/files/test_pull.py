@@ -383,3 +383,14 @@ async def test_repeated_key_in_front_matter_is_not_lost(docs: PulledSide, editor
     docs.write("setup.md", f"---\ntags: red\ntags: blue\n---\n\n{SETUP}\nMore.\n")
     await docs.pull()
     assert docs.read("setup.md").startswith("---\ntags: red\ntags: blue\n---\n")
+
+
+async def test_own_links_lead_to_the_files_that_a_pull_moves(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.edit("usage.md", "Press a key.", "See [setup](setup.md#a) and [home](README.md).")
+    docs.write("new.md", "# New\n\nSee [usage](usage.md).\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [New](new.md)\n* [Setup]")
+    home, usage = await editor.id("Home"), await editor.id("Usage")
+    await editor.publish(content.UpdatePage(page=usage, into=home, at=0))
+    assert (await docs.pull()).renamed == [("usage.md", "home/usage.md")]
+    assert "See [setup](../setup.md#a) and [home](../README.md)." in docs.read("home/usage.md")
+    assert docs.read("new.md") == "# New\n\nSee [usage](home/usage.md).\n"

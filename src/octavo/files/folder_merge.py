@@ -17,7 +17,15 @@ from octavo.api.content import File, Page, Revision
 from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.data.access import Send
-from octavo.documents.folders.folder import VARIABLES, Problem, passes_link, walk_entries
+from octavo.documents.folders.folder import (
+    VARIABLES,
+    Problem,
+    is_page_path,
+    linked_path,
+    passes_link,
+    rewrite_links,
+    walk_entries,
+)
 from octavo.documents.folders.layout import (
     SUMMARY,
     FolderLayout,
@@ -25,6 +33,7 @@ from octavo.documents.folders.layout import (
     encode_like,
     merge_front_matter,
     normalize,
+    relative_url,
     with_front_matter,
 )
 from octavo.documents.folders.table_of_contents import write_summary
@@ -102,6 +111,7 @@ class FolderMerge:
     def apply(self) -> None:
         """Merge all files, write them, and store the state of the folder. Raises OSError."""
         self._merge_summary()
+        self._update_links_of_new_pages()
         for incoming in self.incoming_files:
             if incoming.kind in ("file", "variables"):
                 self._merge_whole(incoming)
@@ -210,6 +220,8 @@ class FolderMerge:
         data = self._local_data(incoming)
         self._track(incoming, self.folder.store_base(incoming.text))
         new_digest = text_digest(incoming.text)
+        if data is not None and (base is None or text_digest(base) != text_digest(text_of(data))):
+            data = self._with_updated_links(data, self._old_path(incoming), path)
         if data is None:
             if base is None:
                 self._put(path, incoming.text.encode(), self.result.added)
@@ -219,14 +231,49 @@ class FolderMerge:
             return
         local_text = text_of(data)
         if text_digest(local_text) == new_digest or (base is not None and text_digest(base) == new_digest):
-            self._write_if_renamed(incoming, data)
+            self._write_if_changed(incoming, data)
         elif base is not None and text_digest(base) == text_digest(local_text):
             self._put(path, encode_like(incoming.text, data), self.result.edited)
         elif base is None and self._is_first_pull:
-            self._write_if_renamed(incoming, data)
+            self._write_if_changed(incoming, data)
             self.result.kept.append(path)
         else:
             self._merge_both(incoming, base or "", data)
+
+    @cached_property
+    def _moved_paths(self) -> dict[str, str]:
+        """Paths of all tracked files after the pull, by their local path before it. Empty if no path changes."""
+        paths = {
+            self.local.current_path(file): self.layout.paths[file.id]
+            for file in self.folder.files.values()
+            if file.id in self.layout.paths
+        }
+        return paths if any(old != new for old, new in paths.items()) else {}
+
+    def _old_path(self, incoming: IncomingFile) -> str:
+        return self.local.current_path(incoming.last_pulled) if incoming.last_pulled is not None else incoming.path
+
+    def _with_updated_links(self, data: bytes, old_path: str, new_path: str) -> bytes:
+        """Return the text of a local file with links that lead to the same files after the pull."""
+
+        def new_url(url: str) -> str | None:
+            target = linked_path(url, old_path)
+            new_target = self._moved_paths.get(target, target if target in self.local.data else "")
+            if not new_target or linked_path(url, new_path) == new_target:
+                return None
+            return relative_url(new_target, new_path, url.partition("#")[2])
+
+        text = text_of(data) if self._moved_paths and is_utf8(data) else ""
+        new_text = rewrite_links(text, new_url)
+        return data if new_text == text else encode_like(new_text, data)
+
+    def _update_links_of_new_pages(self) -> None:
+        tracked_paths = {self.local.current_path(file) for file in self.folder.files.values()}
+        for path in self.local.data.keys() - tracked_paths - {*self.layout.paths.values()}:
+            if is_page_path(path):
+                data = self._with_updated_links(self.local.data[path], path, path)
+                if data != self.local.data[path]:
+                    self._put(path, data, self.result.merged)
 
     def _merge_both(self, incoming: IncomingFile, base: str, data: bytes) -> None:
         versions = normalize(base), text_of(data), normalize(incoming.text)
@@ -259,14 +306,14 @@ class FolderMerge:
             if digest != base_digest:
                 self._put(path, new_data, self.result.added)
         elif digest in (base_digest, digest_of(data)):
-            self._write_if_renamed(incoming, data)
+            self._write_if_changed(incoming, data)
         elif digest_of(data) == base_digest:
             self._put(path, new_data, self.result.edited)
         elif self._is_first_pull:
-            self._write_if_renamed(incoming, data)
+            self._write_if_changed(incoming, data)
             self.result.kept.append(path)
         else:
-            self._write_if_renamed(incoming, data)
+            self._write_if_changed(incoming, data)
             self._copies_by_path[path] = new_data
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
@@ -299,9 +346,12 @@ class FolderMerge:
         self._new_data_by_path[path] = data
         listed_paths.append(path)
 
-    def _write_if_renamed(self, incoming: IncomingFile, data: bytes) -> None:
+    def _write_if_changed(self, incoming: IncomingFile, data: bytes) -> None:
+        """Write `data` if the file has another path or content. Used if the pull changes at most links in the file."""
         if incoming.path in {new for _, new in self.result.renamed}:
             self._new_data_by_path[incoming.path] = data
+        elif data != self.local.data.get(incoming.path, data):
+            self._put(incoming.path, data, self.result.merged)
 
     def _track(self, incoming: IncomingFile, digest: str) -> None:
         self._files_by_path[incoming.path] = TrackedFile(

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote
 
 from octavo.api.content import Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
-    EXTERNAL_URL,
     ContentsEntry,
     is_page_path,
     link_urls,
+    linked_path,
     rewrite_links,
     slug_source,
     walk_entries,
@@ -311,11 +310,8 @@ class ProposalPlanner:
         paths += [self.local.current_path(file) for file in self.baseline.pages.values() if self.local.is_changed(file)]
         for path in paths:
             for url in link_urls(PageFile(self.local.text(path)).body):
-                name = unquote(url.partition("#")[0])
-                if EXTERNAL_URL.match(url) or name.startswith("/") or name.endswith("/") or is_page_path(name):
-                    continue
-                target = joined_path(path, name)
-                if PurePosixPath(target).suffix and not why_unsafe(target):
+                target = linked_path(url, path)
+                if PurePosixPath(target).suffix and not is_page_path(target) and not why_unsafe(target):
                     yield target
 
     # Pages
@@ -421,9 +417,11 @@ class LinkConverter:
         return rewrite_links(markdown, lambda url: new_urls.get(url) or self._server_url(url, path, page))
 
     def _server_url(self, url: str, path: str, page: Page | None) -> str | None:
-        target = _target_path(url, path)
+        target = linked_path(url, path)
         target_id = self.layout.ids_by_path.get(target) if target not in self.new_paths else None
-        if target_id is None or (page is not None and self.layout.leads_to(url, page, target_id)):
+        # A URL that is relative to the path of a page would break when one of the pages moves.
+        is_stable = page is not None and page.git is not None and self.layout.leads_to(url, page, target_id or "")
+        if target_id is None or is_stable:
             return None
         return _url_by_id("pages" if target_id in self.layout.pages else "files", target_id, url)
 
@@ -432,7 +430,7 @@ class LinkConverter:
         return rewrite_links(markdown, lambda url: self._new_url(url, path))
 
     def _new_url(self, url: str, path: str) -> str | None:
-        target = _target_path(url, path)
+        target = linked_path(url, path)
         if target in self.new_files:
             return _url_by_id("files", self.new_files[target], url)
         if target in self.new_pages:
@@ -442,26 +440,9 @@ class LinkConverter:
         return None
 
 
-def _target_path(url: str, path: str) -> str:
-    if EXTERNAL_URL.match(url) or url.startswith(("/", "#")):
-        return ""
-    return joined_path(path, unquote(url.partition("#")[0]))
-
-
 def _url_by_id(kind: str, target_id: str, url: str) -> str:
     _, separator, anchor = url.partition("#")
     return f"/{kind}/{target_id}{separator}{anchor}"
-
-
-def joined_path(path: str, relative: str) -> str:
-    """Return the path to which a relative URL in the file `path` leads."""
-    parts: list[str] = []
-    for part in (*PurePosixPath(path).parent.parts, *relative.split("/")):
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in ("", ".", ".."):
-            parts.append(part)
-    return "/".join(parts)
 
 
 def page_change(

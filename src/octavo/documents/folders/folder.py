@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 import os
+import posixpath
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -249,6 +250,15 @@ def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
             for name in sorted(names, key=natural_order):
                 if not name.startswith("."):
                     yield Path(os.path.relpath(Path(directory) / name, folder.root))
+
+
+def linked_path(url: str, path: str) -> str:
+    """Return the path to which a relative URL in the file `path` leads. It begins with `..` outside of the folder. Empty
+    for other URLs."""
+    name = unquote(url.partition("#")[0])
+    if not name or name.startswith("/") or EXTERNAL_URL.match(url):
+        return ""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
 
 
 def as_relative_url(url: str) -> str:

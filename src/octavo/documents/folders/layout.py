@@ -29,6 +29,7 @@ from octavo.documents.folders.folder import (
     Problem,
     as_relative_url,
     is_page_path,
+    linked_path,
     rewrite_links,
     why_unsafe,
 )
@@ -350,12 +351,6 @@ class FolderLayout:
         return page_trees.link_targets(self.revision, self.space)
 
     @cached_property
-    def _folder_links(self) -> links.SpaceIndex:
-        pages = links.ids_by_path((page, None, self.paths[page]) for page in self.pages if page in self.paths)
-        files = {self.paths[file.id]: file.id for file in self.revision.files if file.id in self.paths}
-        return links.SpaceIndex(pages, files=files)
-
-    @cached_property
     def ids_by_path(self) -> Mapping[str, str]:
         """IDs of pages, files and reusable content by path."""
         return {path: item_id for item_id, path in self.paths.items()}
@@ -385,14 +380,10 @@ class FolderLayout:
         target, anchor = _target_and_anchor(links.resolve(url, link_base(page), self._server_links))
         if target not in self.paths:
             return None
-        if is_relative and _target_and_anchor(links.resolve(url, page_path, self._folder_links)) == (target, anchor):
+        path = self.paths[target]
+        if is_relative and linked_path(url, page_path) in (path, posixpath.dirname(path) or "."):
             return None
-        return self._relative_url(target, page_path, anchor)
-
-    def _relative_url(self, target_id: str, start_path: str, anchor: str = "") -> str:
-        path = posixpath.relpath(self.paths[target_id], posixpath.dirname(start_path) or ".")
-        url = as_relative_url(quote(path, safe="/.-_~!$&'*+,;=:@"))
-        return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
+        return relative_url(path, page_path, quote(anchor, safe="-_.~:"))
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
         """Return the URL or relative path for a reference of the API in the file `start`. Empty if it has no target."""
@@ -434,6 +425,12 @@ class FolderLayout:
         values = self.revision.variables
         entries = values.items() if isinstance(values, dict) else ()
         return normalize("\n".join(line for name, value in entries for line in write_entry(name, value)))
+
+
+def relative_url(path: str, start_path: str, anchor: str = "") -> str:
+    """Return the URL that leads from the file `start_path` to the file `path`. `anchor` is already encoded."""
+    url = as_relative_url(quote(posixpath.relpath(path, posixpath.dirname(start_path) or "."), safe="/.-_~!$&'*+,;=:@"))
+    return f"{url}#{anchor}" if anchor else url
 
 
 def _target_and_anchor(target: links.Target) -> tuple[str, str]:
