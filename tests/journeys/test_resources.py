@@ -543,6 +543,13 @@ async def test_invitation_of_a_member_says_that_the_person_was_a_member(stage: S
         await run.see("Admin › Members · 308")
 
 
+async def test_actions_on_one_item_are_refused_if_several_are_selected(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "teams")
+        await run.press("x", "x", "Y")
+        await run.hear("2 teams are selected. This key acts on one item at a time. Press esc to clear the selection.")
+
+
 async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")
@@ -587,6 +594,22 @@ async def test_change_of_several_roles_can_be_undone(stage: Stage) -> None:
         await run.hear("Undid the change to 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]
         assert {op.user_id: op.role for op in back} == before
+
+
+async def test_undo_of_several_changes_restores_the_role_that_another_user_set_meanwhile(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Members · 306")
+        members = [each.user.id for each in browser(run).rows.items[:3]]
+        here = OrganizationRef(organization_id=ORGANIZATION)
+        await run.press("x", "x", "x", "e")
+        for user_id in members[:2]:
+            await run.ask(organizations.UpdateMember(at=here, user_id=user_id, role="read"), NOOR)
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.hear("Changed 3 members.")
+        await run.press("u")
+        await run.hear("Undid the change to 3 members.")
+        roles = [(await run.ask(organizations.GetMember(at=here, user_id=each), NOOR)).role for each in members[:2]]
+        assert roles == ["read", "read"]
 
 
 async def test_undo_of_several_changes_says_if_some_cannot_be_undone(stage: Stage) -> None:

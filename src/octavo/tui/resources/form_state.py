@@ -431,6 +431,8 @@ class FormState:
         if current_item is None:
             return self._add_error("The item was deleted, so nothing was sent.", for_whole_form=True)
         self._item = current_item
+        if self.form.item is None:
+            return ""  # The form changes several items, so it shows no values of an item.
         old_texts, self.initial_texts = self.initial_texts, initial_texts(self.fields, current_item)
         conflicts: dict[str, str] = {}
         for each in self.fields:

@@ -266,7 +266,15 @@ def _run_command(app: Shell, table: CurrentTable) -> None:
         table.resource.command.run(app, table)
 
 
+def _why_several(selection: Selection) -> str | None:
+    if len(selection.items) == 1:
+        return None
+    return f"{selection.title} are selected. This key acts on one item at a time. Press esc to clear the selection."
+
+
 def _why_no_actions(app: Shell, selection: Selection) -> str | None:
+    if (reason := _why_several(selection)) is not None:
+        return reason
     if not selection.resource.actions:
         return f"There are no other actions for {selection.resource.plural}."
     return selection.why_no_permission(app, selection.resource.permissions.update, "change")
@@ -324,12 +332,14 @@ def _url_of(selection: Selection) -> str:
 
 
 def _why_no_url(app: Shell, selection: Selection) -> str | None:
-    return None if _url_of(selection) else f"{selection.resource.title(selection.first_item)} has no link."
+    return _why_several(selection) or (
+        None if _url_of(selection) else f"{selection.resource.title(selection.first_item)} has no link."
+    )
 
 
 def _why_not_opened(app: Shell, selection: Selection) -> str | None:
     if app.session.is_embedded:
-        return missing_link_reason(app, selection.resource.singular)
+        return _why_several(selection) or missing_link_reason(app, selection.resource.singular)
     return _why_no_url(app, selection)
 
 

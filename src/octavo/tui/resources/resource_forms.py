@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -156,12 +156,18 @@ def open_bulk_edit_form(
 ) -> None:
     """Open a form that changes all `items` alike. Sending calls `clear_selection`. Empty fields stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
-    first_item, *other_items = items
-    item_arguments = resource.arguments_for(arguments, first_item)
+    item_arguments, keys = resource.arguments_for(arguments, items[0]), [resource.key(each) for each in items]
+    current_items: dict[str, Any] = {}
     items_text = plural(len(items), resource.singular, resource.plural)
+
+    async def load() -> Model | None:
+        # The undo restores the values just before the change, which other users may have set.
+        current_items.update(await _find_items(app.session.live, resource, arguments, keys))
+        return resource.as_update(current_items[keys[0]]) if keys[0] in current_items else None
 
     def on_sent(form: SubmittedForm) -> None:
         operation = form.operation
+        first_item, *other_items = (current_items.get(key, each) for key, each in zip(keys, items, strict=True))
         values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in item_arguments}
         clear_selection()
         app.writes.send(
@@ -177,6 +183,7 @@ def open_bulk_edit_form(
             resource.update,
             title=f"Edit {items_text}",
             arguments=item_arguments,
+            item_reader=load,
             draft_name=f"form {resource.name} several {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=f"Change {items_text}",
@@ -317,24 +324,28 @@ def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
     return url_path(resource.list_operation(arguments))
 
 
-async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, key: str) -> Any | None:
-    op = resource.list_operation(arguments)
+async def _find_items(
+    live: Live, resource: Resource[Any], arguments: Arguments, keys: Collection[str]
+) -> dict[str, Any]:
+    """Return the items with these keys as the server lists them now, by key. Raises ApiError."""
+    op, found_items = resource.list_operation(arguments), dict[str, Any]()
     if not isinstance(op, Listing):
-        return _item_with_key(resource, await live.send(op), key)
+        return _items_with_keys(resource, await live.send(op), keys)
     async for response in read_pages(live.send, op):
-        if (item := _item_with_key(resource, response, key)) is not None:
-            return item
-    return None
+        found_items |= _items_with_keys(resource, response, keys)
+        if len(found_items) == len(keys):
+            break
+    return found_items
 
 
-def _item_with_key(resource: Resource[Any], response: Any, key: str) -> Any | None:
-    return next((each for each in resource.items(response) if resource.key(each) == key), None)
+def _items_with_keys(resource: Resource[Any], response: Any, keys: Collection[str]) -> dict[str, Any]:
+    return {key: each for each in resource.items(response) if (key := resource.key(each)) in keys}
 
 
 async def load_item(live: Live, resource: Resource[Any], arguments: Arguments, item: Any) -> Any | None:
     """Return an item as it is now. None if it was deleted. Raises ApiError."""
     if resource.get is None:
-        return await _find_item(live, resource, arguments, resource.key(item))
+        return (await _find_items(live, resource, arguments, (key := resource.key(item),))).get(key)
     try:
         current_item = await live.send(build_operation(resource.get, resource.arguments_for(arguments, item)))
     except NotFound:
