@@ -7,7 +7,7 @@ file gets both versions between conflict markers, and a copy of the local file i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -221,7 +221,8 @@ class FolderMerge:
         self._track(incoming, self.folder.store_base(incoming.text))
         new_digest = text_digest(incoming.text)
         if data is not None and (base is None or text_digest(base) != text_digest(text_of(data))):
-            data = self._with_updated_links(data, self._old_path(incoming), path)
+            old_path = self.local.current_path(incoming.last_pulled) if incoming.last_pulled is not None else path
+            data = self._with_updated_links(data, old_path, path)
         if data is None:
             if base is None:
                 self._put(path, incoming.text.encode(), self.result.added)
@@ -249,9 +250,6 @@ class FolderMerge:
             if file.id in self.layout.paths
         }
         return paths if any(old != new for old, new in paths.items()) else {}
-
-    def _old_path(self, incoming: IncomingFile) -> str:
-        return self.local.current_path(incoming.last_pulled) if incoming.last_pulled is not None else incoming.path
 
     def _with_updated_links(self, data: bytes, old_path: str, new_path: str) -> bytes:
         """Return the text of a local file with links that lead to the same files after the pull."""
@@ -396,7 +394,10 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     if revision.id == folder.revision_id and folder.files:
         return PullResult(revision.id, is_current=True)
     proposed_ids = await finish_proposal(folder, reader.send)
-    revision_before = await _revision_before(folder, reader)
+    revision_before = None
+    if folder.revision_id:
+        at = RevisionRef(space_id=folder.space_id, revision_id=folder.revision_id)
+        revision_before = await replace(reader, at=at).revision()
     layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
         incoming_reader = _IncomingReader(folder, layout, server_paths, revision_before, proposed_ids)
@@ -431,13 +432,6 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
         folder.files = files_after_proposal(folder)
     folder.proposal = {}
     return frozenset(page_ids)
-
-
-async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
-    if not folder.revision_id:
-        return None
-    at = RevisionRef(space_id=folder.space_id, revision_id=folder.revision_id)
-    return await SpaceReader(reader.send, reader.download, at).revision()
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:

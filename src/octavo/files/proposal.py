@@ -36,6 +36,7 @@ from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWR
 from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
+from octavo.documents.yaml_values import write_scalar
 from octavo.files.folder_merge import finish_proposal
 from octavo.files.local_changes import NEW_PAGE_PREFIX, LocalFiles, PagePlacement, contents_of, files_after_proposal
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
@@ -65,8 +66,9 @@ class Proposal:
     into: ChangeRequest | None = None
     """The change request to add the changes to. None for the unmerged one of the last proposal, else a new one."""
     local: LocalFiles = field(init=False)
+    head: Revision = field(init=False)
+    """The current content of the change request, or of the space if there is none."""
     _request: ChangeRequest | None = None
-    _head: Revision | None = None
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send. Nothing is sent. Raises ApiError, OSError, NotPulled or ProposalFailed."""
@@ -75,17 +77,19 @@ class Proposal:
         self._request = self.into or await self._open_request()
         at = self._request.ref(self._space) if self._request is not None else self._space
         reader, pulled_reader = self._reader(at), self._reader_of(self.folder.revision_id)
-        self._head, base = await reader.revision(), await pulled_reader.revision()
-        head_ids = {page.id for page in self._head.walk()}
+        self.head, base = await reader.revision(), await pulled_reader.revision()
+        head_ids = {page.id for page in self.head.walk()}
         proposed_id = self.folder.proposal.get("revision") if self._is_request_stored else None
         last_revision = await self._reader_of(proposed_id).revision() if proposed_id else base
-        baseline = self._baseline()
+        files = files_after_proposal(self.folder) if self._is_request_stored else dict(self.folder.files)
+        pulled_entries = contents_of(self.folder, self.folder.files)
+        baseline = Baseline(files, contents_of(self.folder, files, pulled_entries))
         self._recognize_new_pages(base, baseline)
 
         async def read_text(page: Page) -> str | None:
             return await (reader if page.id in head_ids else pulled_reader).text(page)
 
-        planner = ProposalPlanner(self.folder, self.local, baseline, base, last_revision, self._head, read_text)
+        planner = ProposalPlanner(self.folder, self.local, baseline, base, last_revision, self.head, read_text)
         return await planner.plan()
 
     def _reader(self, at: ContentRef) -> SpaceReader:
@@ -131,10 +135,9 @@ class Proposal:
         subject, earlier_ids = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
-        unedited_drafts = (each for each in await self._drafts() if each.revision == each.revision_initial)
+        drafts = [each for each in await self._drafts() if each.revision == each.revision_initial]
         return next(
-            (each for each in unedited_drafts if each.subject == safe_line(subject) and each.id not in earlier_ids),
-            None,
+            (each for each in drafts if each.subject == safe_line(subject) and each.id not in earlier_ids), None
         )
 
     async def _drafts(self) -> tuple[ChangeRequest, ...]:
@@ -142,22 +145,16 @@ class Proposal:
         creator = {"creator": me.id} if me is not None else {}
         return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
-    def _baseline(self) -> Baseline:
-        files = files_after_proposal(self.folder) if self._is_request_stored else self.folder.files
-        pulled_entries = contents_of(self.folder, self.folder.files)
-        return Baseline(dict(files), contents_of(self.folder, files, pulled_entries))
-
     def _recognize_new_pages(self, base: Revision, baseline: Baseline) -> None:
         """Give local pages that were added since the last pull the IDs that they got in an earlier proposal. A page whose
         addition was not recorded is found by its title, and added to `baseline` without a text."""
-        assert self._head is not None
         if not self._is_request_stored:
             return
         recorded_pages = [file for file in baseline.files.values() if file.kind == "page"]
         recorded_ids = {self.local.current_path(file): file.id for file in recorded_pages}
         old_ids = {*(page.id for page in base.walk()), *recorded_ids.values()}
         added_ids_by_title: dict[str, list[str]] = {}
-        for page in self._head.walk():
+        for page in self.head.walk():
             if page.id not in old_ids and page.type == "document" and not self.folder.proposal.get("isComplete"):
                 added_ids_by_title.setdefault(page.title, []).append(page.id)
         for entry in walk_entries(self.local.entries):
@@ -172,27 +169,26 @@ class Proposal:
                 baseline.files[path] = TrackedFile(path, "page", entry.id)
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
-        """Send a plan. Return the change request that got it. Raises ApiError, OSError or ProposalFailed."""
+        """Send a plan, and mark a draft as ready for review unless `is_draft` or `into` is set. Return the change request
+        that got the plan. Raises ApiError, OSError or ProposalFailed."""
         if self._request is None:
             self._request = await self._create()
-        self._store_request()
+        if not self._is_request_stored:
+            self.folder.proposal = {"changeRequest": self._request.id, "number": self._request.number}
+        self.folder.proposal["isComplete"] = False
+        self.folder.save()
         sender = _Sender(self, plan)
         await sender.send()
         self.folder.proposal["summary"] = self.folder.store_base(self.local.text(SUMMARY))
         self.record(sender)
-        request = await self.live.send(change_requests.Get(at=self._request.ref(self._space)))
-        request = await self._mark_ready(request, is_draft=is_draft)
+        at = self._request.ref(self._space)
+        request = await self.live.send(change_requests.Get(at=at))
+        if request.status == "draft" and not is_draft and self.into is None:
+            sent = await toggle_draft(self.live, at, request)
+            request = await self.live.send(change_requests.Get(at=at)) if sent.kind == "done" else request
         self.folder.proposal |= {"isComplete": True, "revision": request.revision or ""}
         self.folder.save()
         return request
-
-    async def _mark_ready(self, request: ChangeRequest, *, is_draft: bool) -> ChangeRequest:
-        """Mark a draft as ready for review, unless `is_draft` or `into` is set. Return the current change request."""
-        if request.status != "draft" or is_draft or self.into is not None:
-            return request
-        at = request.ref(self._space)
-        sent = await toggle_draft(self.live, at, request)
-        return await self.live.send(change_requests.Get(at=at)) if sent.kind == "done" else request
 
     async def _create(self) -> ChangeRequest:
         self.folder.proposal = {"creating": self.subject, "earlierDrafts": [each.id for each in await self._drafts()]}
@@ -202,23 +198,12 @@ class Proposal:
             raise sent.error or _failure(sent.kind, sent.message)
         return sent.result
 
-    def _store_request(self) -> None:
-        assert self._request is not None
-        if not self._is_request_stored:
-            self.folder.proposal = {"changeRequest": self._request.id, "number": self._request.number}
-        self.folder.proposal["isComplete"] = False
-        self.folder.save()
-
     def record(self, sender: _Sender) -> None:
         """Store the versions of pages and files that the change request has. Raises OSError."""
         stored = self.folder.proposal
-        present_ids = {page.id for page in sender.head.walk()}
         ids_by_path = sender.completed_pages
-        pages = {
-            path: page
-            for path, page in stored.get("pages", {}).items()
-            if page["id"] in present_ids - {*ids_by_path.values()}
-        }
+        kept_ids = {page.id for page in self.head.walk()} - {*ids_by_path.values()}
+        pages = {path: page for path, page in stored.get("pages", {}).items() if page["id"] in kept_ids}
         for path, page_id in ids_by_path.items():
             pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
         new_files = sender.plan.new_files
@@ -230,24 +215,22 @@ class Proposal:
         stored["hashes"] = {**stored.get("hashes", {}), **hashes}
         self.folder.save()
 
-    async def apply(self, changes: list[ContentEdit]) -> Revision:
-        """Send one edit. Return the content of the change request after it. Raises ApiError or ProposalFailed."""
+    async def apply(self, changes: list[ContentEdit]) -> None:
+        """Send one edit, and read the content of the change request after it. Raises ApiError or ProposalFailed."""
         assert self._request is not None
-        assert self._head is not None
         at = self._request.ref(self._space)
-        outcome = await edit(self.live, at, self._head.id, changes)
+        outcome = await edit(self.live, at, self.head.id, changes)
         if outcome.kind != "done":
             if outcome.message == NO_CONTENT_EDITS:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
         # Read the revision of this edit, because the next edit must not replace later edits of other users.
         edited_ref = at.revision_ref(outcome.revision) if outcome.revision is not None else at
-        self._head = await self._reader(edited_ref).revision()
+        self.head = await self._reader(edited_ref).revision()
         if outcome.replaced_revision is not None:
             raise ProposalFailed(
                 f"Could not complete the proposal: {MAYBE_OVERWRITTEN[:1].lower()}{MAYBE_OVERWRITTEN[1:]} Then propose again."
             )
-        return self._head
 
 
 @dataclass
@@ -259,7 +242,7 @@ class _Sender:
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _sent_ids: set[str] = field(default_factory=set)
-    """IDs in the plan of the new and edited pages of the edits that the server has."""
+    """IDs of the pages in edits that the server has."""
     _changes: list[ContentEdit] = field(default_factory=list)
     _current_insertions: list[PagePlacement] = field(default_factory=list)
     _size: int = 0
@@ -270,9 +253,7 @@ class _Sender:
         await self._send_files()
         moves = {placement.id: placement for placement in self.plan.placements if not placement.is_new}
         for placement in self.plan.placements:
-            if placement.parent_id is not None and any(
-                placement.parent_id == inserted.id for inserted in self._current_insertions
-            ):
+            if placement.parent_id in [inserted.id for inserted in self._current_insertions]:
                 await self._flush()  # The parent is a new page. Its edit must be sent first.
             if placement.is_new:
                 await self._insert(placement)
@@ -290,7 +271,7 @@ class _Sender:
 
     async def _send_files(self) -> None:
         self.file_ids = dict(self.plan.sent_files)
-        file_ids_before = {file.id for file in self.head.files}
+        file_ids_before = {file.id for file in self.proposal.head.files}
         paths = list(self.plan.new_files)
         for path in paths:
             data = self.plan.new_files[path]
@@ -299,7 +280,7 @@ class _Sender:
             file = NewFile(name=name, content_type=kind, base64=b64encode(data).decode())
             await self._add(InsertFiles(files=(file,)), len(data) * 4 // 3)
         await self._flush()
-        added_files = [file for file in self.head.files if file.id not in file_ids_before]
+        added_files = [file for file in self.proposal.head.files if file.id not in file_ids_before]
         for path in paths:
             name = PurePosixPath(path).name
             added_file = next(
@@ -311,25 +292,19 @@ class _Sender:
                 self.file_ids[path] = added_file.id
         self.plan.link_converter.new_files = dict(self.file_ids)
 
-    @property
-    def head(self) -> Revision:
-        assert self.proposal._head is not None
-        return self.proposal._head
-
     async def _insert(self, placement: PagePlacement) -> None:
         version = self.plan.new_pages[placement.id]
         page = PageFile(version.text)
         body = self.plan.link_converter.server_text(version.path, page.body, None, "")
-        text = self._text_with_new_ids(placement.id, version.path, body)
+        text = self._text_with_new_ids(placement.id, body)
         heading = page_trees.leading_heading(text)
         if (heading is not None and heading != version.title) or front_matter.split_page(text)[1]:
-            text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
+            text = f"---\ntitle: {write_scalar(version.title)}\n---\n\n{text}"
         fields: dict[str, Any] = {name: value for name, value in page.fields().items() if value}
-        slug = page_trees.page_slug(slug_source(PurePosixPath(version.path)))
         change = InsertPage(
             document=DocumentBody(markdown=text),
             title=version.title[:300],
-            slug=slug,
+            slug=page_trees.page_slug(slug_source(PurePosixPath(version.path))),
             into=self._parent_id(placement),
             at=placement.index,
             **fields,
@@ -341,7 +316,7 @@ class _Sender:
         fields: dict[str, Any] = dict(change.fields) if change is not None else {}
         size = 200
         if change is not None and change.text is not None:
-            text = self._text_with_new_ids(plan_id, self._path(plan_id), change.text)
+            text = self._text_with_new_ids(plan_id, change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
         if placement is not None:
@@ -351,7 +326,7 @@ class _Sender:
     @property
     def completed_pages(self) -> dict[str, str]:
         """IDs of the pages that the change request has as they are in the folder, by path."""
-        plan_ids = {*self._sent_ids, *self.plan.sent_edits} - self._pending.keys()
+        plan_ids = {*self.ids, *self.plan.sent_edits, *(self._sent_ids & self.plan.edits.keys())} - self._pending.keys()
         paths = {plan_id: self._path(plan_id) for plan_id in plan_ids}
         return {path: self.ids.get(plan_id, plan_id) for plan_id, path in paths.items() if path}
 
@@ -362,12 +337,12 @@ class _Sender:
     def _parent_id(self, placement: PagePlacement) -> str | None:
         return self.ids.get(placement.parent_id, placement.parent_id) if placement.parent_id is not None else None
 
-    def _text_with_new_ids(self, plan_id: str, path: str, markdown: str) -> str:
+    def _text_with_new_ids(self, plan_id: str, markdown: str) -> str:
         """Return a text with the IDs of new pages in its links. If an ID is unknown, the text is sent again later."""
         links = self.plan.link_converter
         links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
         links.pending = set()
-        text = links.with_new_ids(path, markdown)
+        text = links.with_new_ids(self._path(plan_id), markdown)
         if links.pending:
             self._pending[plan_id] = text
         return text
@@ -384,8 +359,9 @@ class _Sender:
         """Send the collected changes as one edit, and find the IDs of the added pages. Raises ProposalFailed."""
         if not self._changes:
             return
-        page_ids_before = {page.id for page in self.head.walk()}
-        head = await self.proposal.apply(self._changes)
+        page_ids_before = {page.id for page in self.proposal.head.walk()}
+        await self.proposal.apply(self._changes)
+        head = self.proposal.head
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
         parent_ids = {page.id: head.parent_id(page.id) for page in added_pages}
         for placement in self._current_insertions:
@@ -398,20 +374,14 @@ class _Sender:
                 )
             added_pages.remove(new_page)
             self.ids[placement.id] = new_page.id
-            self._sent_ids.add(placement.id)
-        self._sent_ids |= {
-            change.page for change in self._changes if isinstance(change, UpdatePage)
-        } & self.plan.edits.keys()
+        self._sent_ids |= {change.page for change in self._changes if isinstance(change, UpdatePage)}
         self._changes, self._current_insertions, self._size = [], [], 0
         self.proposal.record(self)
 
     async def _send_pending(self) -> None:
-        self.plan.link_converter.new_pages = {
-            self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()
-        }
         pending, self._pending = self._pending, {}
         for plan_id, text in pending.items():
-            new_text = self.plan.link_converter.with_new_ids(self._path(plan_id), text)
+            new_text = self._text_with_new_ids(plan_id, text)
             if new_text != text:
                 document = DocumentBody(markdown=new_text)
                 await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(new_text))
@@ -420,10 +390,6 @@ class _Sender:
 
 def _size_of(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
-
-
-def _quote_yaml(title: str) -> str:
-    return "'" + title.replace("'", "''") + "'"
 
 
 def _failure(kind: str, message: str) -> ProposalFailed:

@@ -27,7 +27,6 @@ from octavo.documents.folders.folder import (
 from octavo.documents.folders.layout import SUMMARY, FolderLayout, PageFile, normalize
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
-from octavo.documents.page_trees import Json
 from octavo.documents.source_reader import find_markers
 from octavo.files.local_changes import (
     NEW_PAGE_PREFIX,
@@ -166,22 +165,23 @@ class ProposalPlanner:
                 yield page
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
-        local_entries, pulled_contents = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
+        local_entries = self._local_entries(plan)
+        listed_ids = {each.id for each in walk_entries(self.baseline.entries) if each.kind == "document"}
+        pulled_contents = without_entries(self.baseline.entries, listed_ids - self.baseline.pages.keys())
         head_nodes = page_trees.page_nodes(self.head.pages)
         locally_edited_ids = {
             page_id
             for page_id, file in self.baseline.pages.items()
             if self.local.current_path(file) in self.local.data and self.local.is_changed(file)
         }
-
-        def is_edited(before: Json, after: Json) -> bool:
-            return after["id"] in locally_edited_ids or self._has_changed_on_main(after["id"])
-
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
         # Local pages that only the head has were added by an interrupted proposal, so their local place is the newer one.
         base_pages = page_trees.with_missing_pages(to_page_tree(pulled_contents), head_nodes, entries.keys())
         versions = (base_pages, head_nodes, to_page_tree(local_entries))
-        order = merge_page_order(*map(TreeVersion.of, versions), is_edited=is_edited)
+        order = merge_page_order(
+            *map(TreeVersion.of, versions),
+            is_edited=lambda _, after: after["id"] in locally_edited_ids or self._has_changed_on_main(after["id"]),
+        )
         self._add_conflicts(plan, order)
         head_ids = {page.id for page in self.head.walk()}
         new_ids = dict.fromkeys(page_id for page_id in entries if page_id.startswith(NEW_PAGE_PREFIX))
@@ -246,12 +246,6 @@ class ProposalPlanner:
                 kept_ids.add(entry_id)
         local_entries = without_entries(self.local.entries, missing_ids | left_out_ids)
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
-
-    def _without_unknown_pages(self, entries: TableOfContents) -> TableOfContents:
-        """Return a table of contents without entries for documents that the space does not have."""
-        page_ids = self.baseline.pages.keys()
-        unknown_ids = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
-        return without_entries(entries, unknown_ids)
 
     def _add_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, page_id in order.conflicts:

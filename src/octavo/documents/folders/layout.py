@@ -136,7 +136,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
     """Merge front matter key by key, and return its lines. Conflict markers get `marker_labels` (`local`, `main`)."""
-    versions = [_lines_by_key(PageFile(each)) for each in (base, local, main)]
+    versions = [_lines_by_key(PageFile(each).lines) for each in (base, local, main)]
     lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
@@ -206,45 +206,37 @@ def read_layout(value: Any) -> Json:
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
     """Return the lines of front matter with `values`, by API key, in place of those in `existing`. Other keys stay."""
-    entries = list(_entries(existing.lines))
-    existing_keys = {key for key, _ in entries}
+    entries = _lines_by_key(existing.lines)
     result: list[tuple[str, list[str]]] = []
-    for key, lines in entries:
+    for key, lines in entries.items():
         value, old = values.get(key), existing.metadata.get(key)
         if key not in API_KEYS or _has_same_meaning(key, old, value):
             result.append((key, lines))
         elif value is not None:
             result.append((key, list(write_entry(key, _with_unknown_parts(value, old)))))
     for key in API_KEYS:
-        if key in values and key not in existing_keys:
+        if key in values and key not in entries:
             later_keys = API_KEYS[API_KEYS.index(key) + 1 :]
             index = next((number for number, (each, _) in enumerate(result) if each in later_keys), len(result))
             result.insert(index, (key, list(write_entry(key, values[key]))))
     return [line for _, lines in result for line in lines]
 
 
-def _lines_by_key(file: PageFile) -> dict[str, list[str]]:
+def _lines_by_key(lines: list[str]) -> dict[str, list[str]]:
+    """Return the lines of each key of front matter. The first key also has the comments above it."""
     lines_by_key: dict[str, list[str]] = {}
-    for key, lines in _entries(file.lines):
-        lines_by_key.setdefault(key, []).extend(lines)  # A key may be in the front matter twice.
-    return lines_by_key
-
-
-def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each key of front matter with its lines, including the comments above it."""
-    key, lines, lines_above = "", list[str](), list[str]()
-    for line in existing:
+    key, lines_above = "", list[str]()
+    for line in lines:
         key_match = _KEY.match(line)
         if key_match is not None and line[key_match.end() :].lstrip().startswith(":"):
-            if key:
-                yield key, lines
-            key, lines, lines_above = key_match[0].strip("\"'"), [*lines_above, line], []
+            key = key_match[0].strip("\"'")
+            lines_by_key.setdefault(key, []).extend([*lines_above, line])  # A key may be in the front matter twice.
+            lines_above = []
         elif key:
-            lines.append(line)
+            lines_by_key[key].append(line)
         else:
             lines_above.append(line)
-    if key or lines_above:
-        yield key, lines or lines_above
+    return {"": lines_above, **lines_by_key} if lines_above else lines_by_key
 
 
 def _has_same_meaning(key: str, old: Any, value: Any) -> bool:

@@ -175,13 +175,9 @@ def _is_redundant(context: RequestContext, link: Json) -> bool:
         return True
     other_links = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
     same_target = [other for other in other_links if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
-    best = max(same_target, key=_role_rank)  # Of links with the same role, max returns the first, which is the oldest.
+    # Of links with the same role, max returns the first, which is the oldest.
+    best = max(same_target, key=lambda each: (None, *ROLES).index(each.get("level", each.get("role"))))
     return bool(best["id"] != link["id"])
-
-
-def _role_rank(link: Json) -> int:
-    role = link.get("level", link.get("role"))
-    return ROLES.index(role) if role else -1
 
 
 def _target_kind(link: Json) -> str | None:

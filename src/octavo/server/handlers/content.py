@@ -43,8 +43,9 @@ def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
     result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}
     if kind in _KINDS:
         result["kind"] = _KINDS[kind]
-    if kind == "link" and (href := _link_url(page.get("target"))):
-        result["href"] = href
+    target = page.get("target")
+    if kind == "link" and isinstance(target, dict) and target.get("kind") == "url" and target.get("url"):
+        result["href"] = target["url"]
     if kind in ("document", "group"):
         result["pages"] = [present_page(child, app_url, metadata=metadata) for child in page["pages"]]
     if kind == "document":
@@ -109,11 +110,6 @@ def app_url(context: RequestContext, at: ContentRef) -> str:
             return context.url(f"{space}/~/revisions/{at.revision_id}")
         case _:
             return context.url(space)
-
-
-def _link_url(target: Any) -> str | None:
-    is_url = isinstance(target, dict) and target.get("kind") == "url"
-    return target.get("url") if is_url else None
 
 
 def present_reusable(item: Json, *, metadata: bool = True) -> Json:
