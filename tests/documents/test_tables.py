@@ -166,6 +166,18 @@ def test_table_with_card_view_is_cards() -> None:
     assert cards.children[1].plain() == "Two"
 
 
+def test_text_in_the_cover_column_of_a_card_is_text() -> None:
+    document = parse(
+        '<table data-view="cards"><thead><tr><th data-card-cover></th>'
+        '<th data-hidden data-card-target data-type="content-ref"></th></tr></thead><tbody>'
+        '<tr><td><strong>ALM/QC</strong></td><td><a href="a.md">a.md</a></td></tr></tbody></table>'
+    )
+    assert document.blocks[0].children[0].attrs == {"target": "a.md"}
+    shown = text_of(lay_out_all(document, 80, default_styles()))
+    assert "ALM/QC" in shown
+    assert default_styles().glyphs.image not in shown
+
+
 def test_cards_can_hide_column_titles() -> None:
     cards = (
         '<table {} data-view="cards"><thead><tr><th>Kind</th></tr></thead><tbody><tr><td>x</td></tr></tbody></table>'

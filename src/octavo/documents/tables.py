@@ -247,13 +247,13 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def _target(runs: tuple[Run, ...]) -> str | None:
-    """Return the URL of a card's link or cover: that of an image or link in the cell, else its text. None if empty."""
+    """Return the URL of a card's link or cover: that of an image or link in the cell. Other text is no URL."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])
         if run.link:
             return run.link
-    return plain_text(runs).strip() or None
+    return None
 
 
 def _alignment(style: str) -> str | None:
