@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -298,6 +299,34 @@ async def test_search_for_all_results_reads_every_page(
         assert await search() == whole
         assert await search("--limit=2") == whole[:2]
     assert len(whole) > 2
+
+
+@pytest.mark.parametrize("command", [("changes",), ("search", "--in", "changes", "zebrafish")], ids=" ".join)
+def test_change_request_of_a_space_that_is_not_cached_yet_is_listed(
+    library: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    demo = CommandLine(tmp_path).with_demo(library)
+    assert demo.run("changes", "--demo").code == 0  # caches the spaces
+    space = demo.run("api", "spaces.Create", "organizationId=saltmarsh", "title=Slipway", "--demo").json["id"]
+    request = demo.run("api", "change_requests.Create", f"spaceId={space}", "subject=Zebrafish", "--demo").json["id"]
+    at = (f"spaceId={space}", f"changeRequestId={request}")
+    assert demo.run("api", "change_requests.Update", *at, "status=open", "--demo").code == 0
+    listed = demo.run(*command, "--demo", "--json", "ref,space").json
+    assert {"ref": "slipway/1", "space": {"id": space, "title": "Slipway"}} in listed
+
+
+def test_ref_of_a_search_result_is_unique_among_all_spaces(library: Path, tmp_path: Path) -> None:
+    demo = CommandLine(tmp_path).with_demo(library)
+    for text in ("first", "second"):
+        space = demo.run("api", "spaces.Create", "organizationId=saltmarsh", "title=Slipway", "--demo").json["id"]
+        request = demo.run("api", "change_requests.Create", f"spaceId={space}", "subject=x", "--demo").json["id"]
+        page = {"operation": "insert_page", "title": text, "document": {"markdown": "The zebrafish swims."}}
+        at = (f"spaceId={space}", f"changeRequestId={request}")
+        changes = json.dumps([page])
+        assert demo.run("api", "content.Edit", *at, f"changes:={changes}", "--demo").code == 0
+        assert demo.run("api", "change_requests.Merge", *at, "--demo").code == 0
+    (found,) = demo.run("search", "zebrafish", "-s", space, "--demo", "--json", "ref,title").json
+    assert demo.run("show", found["ref"], "--demo", "--json", "space").json["space"]["id"] == space
 
 
 def test_excerpt_shows_the_word_after_letters_that_are_compared_as_two() -> None:

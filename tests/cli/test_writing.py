@@ -94,6 +94,11 @@ def test_comment_on_a_thread_is_a_reply(demo: CommandLine, ref: str) -> None:
     assert demo.run("resolve", ref, "--demo").out == "Resolved: harbour-api/7@t6.\n"
 
 
+def test_thread_that_is_named_twice_is_resolved_once(demo: CommandLine) -> None:
+    ran = demo.run("resolve", "t6", "harbour-api/7@t6", "--demo", "--json", "ref,changed")
+    assert (ran.code, ran.json) == (0, [{"ref": "harbour-api/7@t6", "changed": True}])
+
+
 def test_thread_is_reopened_and_gets_a_reaction(demo: CommandLine) -> None:
     assert demo.run("resolve", "t6", "--demo", "-s", "harbour-api").out == "Resolved: harbour-api/7@t6.\n"
     assert demo.run("resolve", "harbour-api/7@t6", "--demo").out == "Already resolved: harbour-api/7@t6.\n"

@@ -174,9 +174,16 @@ class RefResolver:
 
     async def name_of(self, space_id: str) -> str:
         """Return the short name of a space, or its ID if the space is unknown. Raises ApiError."""
-        spaces = await self.spaces()
-        space = next((each for each in spaces if each.id == space_id), None)
-        return short_name(space, spaces) if space is not None else space_id
+        space = await self.find_space(space_id)
+        return short_name(space, await self.spaces()) if space is not None else space_id
+
+    async def find_space(self, space_id: str) -> Space | None:
+        """Return a space by ID. If the cache lacks it, the server is asked. None if it is unknown. Raises ApiError."""
+        for fresh in (False, True):
+            for each in await self.spaces(fresh=fresh):
+                if each.id == space_id:
+                    return each
+        return None
 
     async def space(self, name: str) -> Space:
         """Return the space with a title, short name or ID. Raises ApiError, or Failure unless exactly one matches."""

@@ -172,10 +172,10 @@ class ChangeList:
         field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
-        spaces_by_id = {each.id: each for each in await self._resolver.spaces()}
+        spaces_by_id = {each.space: await self._resolver.find_space(each.space or "") for each in batch}
 
         async def row(change_request: ChangeRequest) -> Row:
-            space = self._space or spaces_by_id.get(change_request.space or "")
+            space = self._space or spaces_by_id[change_request.space]
             return await change_row(self._resolver, change_request, space, field_names)
 
         rows = await gather_bounded(row, batch)

@@ -374,7 +374,8 @@ def _run_resolve(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> None:
         await prepare_writes(session)
         resolver = RefResolver(session, options)
-        found_threads = [await find_thread(resolver, each) for each in options.threads]
+        named_threads = [await find_thread(resolver, each) for each in options.threads]
+        found_threads = {each.ref: each for each in named_threads}.values()
         for each in found_threads:
             why = why_not_in_space(each.target.space, "comment")
             check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)

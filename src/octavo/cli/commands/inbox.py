@@ -159,14 +159,13 @@ class InboxList:
         ]
 
     async def _row(self, loader: InboxLoader, row: InboxRow) -> Row:
-        spaces = {each.id: each for each in await self._resolver.spaces()}
         at, comment, request = _discussion_of(row), None, None
         if isinstance(row.target, ThreadRef):
             comment = loader.comment(row.target)
         if isinstance(at, ChangeRequestRef):
             request = loader.change_request(at)
         page = comment.target.page if comment is not None else None
-        space = spaces.get(row.space_id)
+        space = await self._resolver.find_space(row.space_id)
         return {
             "ref": await self._ref_or_entry_id(row, at, request),
             "kind": _kind(row),

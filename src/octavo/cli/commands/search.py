@@ -23,7 +23,7 @@ from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
 from octavo.cli.item_rows import find_discussions
 from octavo.cli.output import Output, OutputColumn, Row, add_limit_options, add_output_options, declare_fields
-from octavo.cli.refs import Ref, RefResolver, short_name
+from octavo.cli.refs import Ref, RefResolver
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items
@@ -102,7 +102,7 @@ class Search:
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":
-            return await self._load_change_requests()
+            return await self._load_change_requests(only)
         return await self._load_pages(limit, page_limit, only)
 
     # Pages
@@ -121,27 +121,26 @@ class Search:
         if only is not None:
             op = search.InSpace(at=only.ref, query=self._words, limit=page_limit)
             async for hits in read_pages(self._live.send, op):
-                yield [self._page_row(only, each) for each in hits.items]
+                yield [await self._page_row(only, each) for each in hits.items]
             return
-        spaces_by_id = {each.id: each for each in self._spaces}
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
         async for found in read_pages(self._live.send, in_organization):
             yield [
-                self._page_row(spaces_by_id[space.id], page)
-                for space in found.items
-                if space.id in spaces_by_id
-                for page in space.pages
+                await self._page_row(space, page)
+                for hit in found.items
+                if (space := await self._resolver.find_space(hit.id)) is not None
+                for page in hit.pages
             ]
 
-    def _page_row(self, space: Space, page: search.PageHit) -> Row:
+    async def _page_row(self, space: Space, page: search.PageHit) -> Row:
         section = page.sections[0] if page.sections else None
         snippet = (section.body if section is not None else page.description) or ""
         title = f"{page.title} › {section.title}" if section is not None and section.title else page.title
-        return self._row(space, "page", title, snippet, page=page.path or page.id, url=page.urls.app)
+        return await self._row(space, "page", title, snippet, page=page.path or page.id, url=page.urls.app)
 
-    def _row(self, space: Space, kind: str, title: str, snippet: str, **parts: Any) -> Row:
-        name = short_name(space, self._spaces)
+    async def _row(self, space: Space, kind: str, title: str, snippet: str, **parts: Any) -> Row:
+        name = await self._resolver.name_of(space.id)
         ref = Ref(name, parts.get("number"), parts.get("page", ""), parts.get("block", ""))
         return {
             "ref": str(ref),
@@ -165,21 +164,20 @@ class Search:
         await gather_bounded(load, await find_discussions(self._resolver))
 
     async def _hit_row(self, hit: Hit) -> Row:
-        spaces_by_id = {each.id: each for each in await self._resolver.spaces()}
-        space = spaces_by_id.get(hit.space_id)
+        space = await self._resolver.find_space(hit.space_id)
         if space is None:
             return {"ref": hit.id, "kind": hit.kind, "title": hit.title, "space": {"id": hit.space_id, "title": ""},
                     "path": None, "snippet": hit.snippet, "url": None}  # fmt: skip
         match hit.kind:
             case "page":
                 title = f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title
-                return self._row(space, "page", title, hit.snippet, page=hit.page_path.strip("/") or hit.id)
+                return await self._row(space, "page", title, hit.snippet, page=hit.page_path.strip("/") or hit.id)
             case "thread":
                 number = await self._change_request_number(hit.at)
                 title = f"{hit.author} on {hit.title}" if hit.title else hit.author
-                return self._row(space, "thread", title, hit.snippet, number=number, block=hit.id)
+                return await self._row(space, "thread", title, hit.snippet, number=number, block=hit.id)
             case _:
-                return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
+                return await self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
         """Return the number of a change request. None for main content, or if it is unknown with `--offline`."""
@@ -197,8 +195,7 @@ class Search:
 
     # Change requests
 
-    async def _load_change_requests(self) -> list[Row]:
-        spaces_by_id = {each.id: each for each in self._spaces}
+    async def _load_change_requests(self, only: Space | None) -> list[Row]:
         words = fold(self._words).split()
         found_requests: list[ChangeRequest] = []
         for organization in await self._resolver.organizations():
@@ -207,12 +204,14 @@ class Search:
                 op = ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT)
                 found_requests += await all_items(self._live, op)
         return [
-            self._row(
-                spaces_by_id[each.space], "change-request", each.title, each.description_text or each.status,
-                number=each.number, url=each.urls.app,
+            await self._row(
+                space, "change-request", each.title, each.description_text or each.status, number=each.number,
+                url=each.urls.app,
             )
             for each in found_requests
-            if each.space in spaces_by_id and all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
+            if only is None or each.space == only.id
+            if all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
+            if (space := await self._resolver.find_space(each.space or "")) is not None
         ]  # fmt: skip
 
     # Suggestions when nothing was found
