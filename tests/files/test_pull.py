@@ -394,3 +394,17 @@ async def test_own_links_lead_to_the_files_that_a_pull_moves(docs: PulledSide, e
     assert (await docs.pull()).renamed == [("usage.md", "home/usage.md")]
     assert "See [setup](../setup.md#a) and [home](../README.md)." in docs.read("home/usage.md")
     assert docs.read("new.md") == "# New\n\nSee [usage](home/usage.md).\n"
+
+
+async def test_pull_that_cannot_store_a_file_changes_no_file(docs: PulledSide, editor: SpaceEditor) -> None:
+    home, setup = await editor.id("Home"), await editor.id("Setup")
+    await editor.publish(update(home, HOME.replace("Welcome", "Hello")), insert("# Help\n", into=setup))
+    docs.edit("README.md", "Welcome", "Good day")
+    docs.write("setup", "a file where the pull needs a folder")
+    before = docs.files()
+    with pytest.raises(OSError):
+        await docs.pull()
+    assert docs.files() == before
+    (docs.top / "setup").unlink()
+    await docs.pull()
+    assert docs.read("README.md").count("<<<<<<<") == 1

@@ -142,10 +142,8 @@ def _make_relative_to(entries: list[ContentsEntry], start: str) -> None:
 
 def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
     """Write the changes, and return a problem for each file that was not written. Raises OSError."""
-    problems = []
+    reasons = folder.write({change.path: change.data for change in changes if change.status != "D"})
     for change in changes:
         if change.status == "D":
             folder.delete(change.path)
-        elif reason := folder.write(change.path, change.data):
-            problems.append(Problem(change.path, f"Skipped a file: {reason}."))
-    return problems
+    return [Problem(path, f"Skipped a file: {reason}.") for path, reason in reasons.items()]

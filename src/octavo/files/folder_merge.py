@@ -362,13 +362,12 @@ class FolderMerge:
     def _write(self) -> None:
         for path, data in self._copies_by_path.items():
             self.folder.keep_copy(path, data)
-        for path, data in self._new_data_by_path.items():
-            if reason := self.folder.write(path, data):
-                self._files_by_path.pop(path, None)
-                self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
-                for paths in (self.result.added, self.result.edited, self.result.merged):
-                    if path in paths:
-                        paths.remove(path)
+        for path, reason in self.folder.write(self._new_data_by_path).items():
+            self._files_by_path.pop(path, None)
+            self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
+            for paths in (self.result.added, self.result.edited, self.result.merged):
+                if path in paths:
+                    paths.remove(path)
         for path in self._removed_paths - self._new_data_by_path.keys():
             self.folder.delete(path)
         self.folder.files = self._files_by_path

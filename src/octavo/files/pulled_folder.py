@@ -11,7 +11,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -201,16 +201,18 @@ class PulledFolder:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
-    def write(self, path: str, data: bytes) -> str:
-        """Replace a file atomically. Return the reason if the path is not safe, else an empty text. Raises OSError."""
-        if reason := why_unsafe(path):
-            return reason
-        if passes_link(self.pages, path):
-            return THROUGH_LINK
-        file_path = self.pages / path
-        file_path.parent.mkdir(parents=True, exist_ok=True)
-        _replace_atomically(file_path, data)
-        return ""
+    def write(self, data_by_path: Mapping[str, bytes]) -> dict[str, str]:
+        """Replace files, after all new contents are on disk. Return the reasons for paths that are not safe, by path.
+        Raises OSError."""
+        reasons: dict[str, str] = {}
+        with ExitStack() as replacements:
+            for path, data in data_by_path.items():
+                if reason := why_unsafe(path) or (THROUGH_LINK if passes_link(self.pages, path) else ""):
+                    reasons[path] = reason
+                    continue
+                (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
+                replacements.enter_context(_replacement(self.pages / path, data))
+        return reasons
 
     def delete(self, path: str) -> None:
         """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
@@ -256,6 +258,13 @@ def is_utf8(data: bytes) -> bool:
 
 
 def _replace_atomically(path: Path, data: bytes) -> None:
+    with _replacement(path, data):
+        pass
+
+
+@contextmanager
+def _replacement(path: Path, data: bytes) -> Iterator[None]:
+    """Store `data` in a temporary file, which replaces the file at `path` when the `with` block ends."""
     is_replaced = path.exists()
     handle, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
     try:
@@ -269,6 +278,7 @@ def _replace_atomically(path: Path, data: bytes) -> None:
         except OSError:
             mode = 0o666 & ~_umask()
         os.chmod(temporary_path, mode)
+        yield
         os.replace(temporary_path, path)
     except BaseException:
         with suppress(OSError):

@@ -234,8 +234,8 @@ def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
             write_out(f"{file.path} has no changes.\n")
         return
     copy_path = folder.keep_copy(file.path, own_data) if own_data is not None else ""
-    if reason := folder.write(file.path, data):
-        raise Failure(f"Could not restore {file.path}: {reason}.")
+    for path, reason in folder.write({file.path: data}).items():
+        raise Failure(f"Could not restore {path}: {reason}.")
     with ignore_closed_pipe():
         write_out(f"Restored {file.path}.{f' Your version is in {copy_path}.' if copy_path else ''}\n")
 
