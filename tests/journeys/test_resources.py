@@ -600,16 +600,17 @@ async def test_undo_of_several_changes_restores_the_role_that_another_user_set_m
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Members · 306")
         members = [each.user.id for each in browser(run).rows.items[:3]]
+        assert "review" not in {each.role for each in browser(run).rows.items[:2]}
         here = OrganizationRef(organization_id=ORGANIZATION)
         await run.press("x", "x", "x", "e")
         for user_id in members[:2]:
-            await run.ask(organizations.UpdateMember(at=here, user_id=user_id, role="read"), NOOR)
+            await run.ask(organizations.UpdateMember(at=here, user_id=user_id, role="review"), NOOR)
         await run.press("enter", *"comment", "enter", "ctrl+s")
         await run.hear("Changed 3 members.")
         await run.press("u")
         await run.hear("Undid the change to 3 members.")
         roles = [(await run.ask(organizations.GetMember(at=here, user_id=each), NOOR)).role for each in members[:2]]
-        assert roles == ["read", "read"]
+        assert roles == ["review", "review"]
 
 
 async def test_undo_of_several_changes_says_if_some_cannot_be_undone(stage: Stage) -> None:
