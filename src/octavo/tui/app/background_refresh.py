@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.data.writes.direct import unfinished_writes
 from octavo.lazy_import import lazy
 from octavo.settings import error_in_words
-from octavo.tui.core.session import ServerAccount
+from octavo.tui.core.session import ServerAccount, Session, SignInState
 from octavo.tui.editing.page_drafts import editor_folder, report_unsent_pages
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from octavo.api.operation import Operation
     from octavo.data.polling import Poller
     from octavo.tui.app.user_programs import EventHooks
-    from octavo.tui.core.session import Session, SignInState
     from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 

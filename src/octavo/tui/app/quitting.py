@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.api.operation import SpaceRef
-from octavo.data.drafts import KIND_NAMES
+from octavo.data.drafts import KIND_NAMES, Draft
 from octavo.data.state_db import NotSaved
 from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.external_links import copy_text, is_too_long_to_copy
@@ -35,15 +35,13 @@ from octavo.tui.terminal.external_editor import (
     write_file,
 )
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.data.drafts import Draft
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 5
 PRESS_AGAIN = "Press q again to quit."

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.dom import DOMNode
 
@@ -31,7 +31,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.settings import Settings
 from octavo.settings.file import quoted
-from octavo.settings.programs import ITEM_KINDS, CustomCommand, ItemKind
+from octavo.settings.programs import ITEM_KINDS, CustomCommand, Hook, ItemKind
 from octavo.tui.app.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.comments_screen import CommentsScreen
@@ -56,9 +56,6 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.short_texts import shorten
 from octavo.tui.widgets.tree import Tree
-
-if TYPE_CHECKING:
-    from octavo.settings.programs import Hook
 
 _PANES = (ContentScreen, SpacesPane, PageView, Tree, ChangeRequestScreen, DiffView)
 _LISTS = (InboxScreen, CommentsScreen, RequestListScreen, ThreadView, RowList)

@@ -13,7 +13,7 @@ from textual.worker import WorkType
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Create
 from octavo.api.operation import ChangeRequestRef, Discussion
-from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors, TwoVersionAnchors
 from octavo.lazy_import import lazy
@@ -28,7 +28,6 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.core.shell import Shell
 
 _open_composer = lazy("octavo.tui.comments.composer:open_composer")

@@ -14,12 +14,11 @@ from octavo.api.folding import FoldedText, fold
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.documents.suggestions import mentions_user, one_line_text
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.row_list import ItemFilter, RowHeading
+from octavo.tui.widgets.row_list import ItemFilter, RowHeading, RowList
 from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.view import View
-    from octavo.tui.widgets.row_list import RowList
 
 
 _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from octavo.api.operation import CollectionRef
+from octavo.api.operation import CollectionRef, Model, SpaceRef
 from octavo.lazy_import import lazy, load
 from octavo.tui.core.external_links import copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToAccess, ToChangeRequest
@@ -15,7 +15,6 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.api.operation import Model, SpaceRef
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
     from octavo.tui.content.space_panes import SpacePanes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import collections, content, imports, spaces
 from octavo.api.collections import Collection
@@ -16,7 +16,7 @@ from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.content import space_changes, space_target
-from octavo.tui.content.space_target import SpaceOrCollection, title_of
+from octavo.tui.content.space_target import SpaceOrCollection, SpaceTarget, title_of
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.shell import Shell, explained
@@ -31,9 +31,6 @@ from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import InfoRow, long_age, plural
-
-if TYPE_CHECKING:
-    from octavo.tui.content.space_target import SpaceTarget
 
 Action = Callable[[], object]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import content, site_structure, sites, spaces
 from octavo.api.errors import ApiError, Forbidden, NotFound
@@ -17,7 +17,7 @@ from octavo.data.live import Live
 from octavo.data.queries import collections_op, spaces_op
 from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.content import space_target
-from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, title_of
+from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, SpaceTarget, title_of
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell, explained
@@ -31,9 +31,6 @@ from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import InfoRow, plural
-
-if TYPE_CHECKING:
-    from octavo.tui.content.space_target import SpaceTarget
 
 
 def move_by(app: Shell, target: SpaceTarget, step: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from octavo.api.collections import Collection
 from octavo.api.comments import Comment
-from octavo.api.content import Page, PageTree
+from octavo.api.content import File, Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.drafts import UnsentText
 from octavo.documents.blocks import Block
@@ -19,7 +19,6 @@ from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.tree import TreeNode
 
 if TYPE_CHECKING:
-    from octavo.api.content import File
     from octavo.data.offline_spaces import OfflineSpace
 
 T = TypeVar("T")

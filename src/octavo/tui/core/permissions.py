@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.content import Edit
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import Discussion, SpaceRef
 from octavo.data import access
 from octavo.tui.core.workspace import MAY_BE_SENT, NOT_SENT
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment, Reply
-    from octavo.api.operation import Discussion
     from octavo.tui.core.shell import Shell
 
 CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."

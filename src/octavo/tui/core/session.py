@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from textual.content import Content
 
 from octavo.api.activity import Activity
-from octavo.api.operation import ChangeRequestRef, ListPage
+from octavo.api.operation import ChangeRequestRef, ListPage, Operation
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts, UnsentIndex, UnsentText
 from octavo.data.live import Live
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
-    from octavo.api.operation import Operation
     from octavo.api.organizations import Organization
     from octavo.data.inbox import InboxRow
     from octavo.data.inbox_loader import InboxLoader, InboxSnapshot

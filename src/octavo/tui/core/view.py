@@ -18,7 +18,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.api.errors import NotSent
-from octavo.api.operation import Model, Operation
+from octavo.api.operation import Discussion, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.core.connection import ConnectionStatus
 from octavo.tui.core.shell import Shell, shell_of, stop_subscriptions, subscriptions_of
@@ -31,7 +31,6 @@ from octavo.tui.widgets.short_texts import offline_since, plural, shorten
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-    from octavo.api.operation import Discussion
     from octavo.tui.widgets.row_list import RowList
     from octavo.tui.widgets.tree import Tree
 

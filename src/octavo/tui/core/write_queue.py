@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeA
 from octavo.api import comments
 from octavo.data.queries import all_threads_op, open_threads_op
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.machine import NewWrite, classify_failure
-from octavo.data.writes.outbox import WriteGroup
+from octavo.data.writes.machine import NewWrite, OutboxEntry, classify_failure
+from octavo.data.writes.outbox import Outbox, WriteGroup
 from octavo.tui.core.routes import ToThread
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.short_texts import plural
@@ -25,8 +25,6 @@ from octavo.tui.widgets.short_texts import plural
 if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.data.writes.direct import SendResult
-    from octavo.data.writes.machine import OutboxEntry
-    from octavo.data.writes.outbox import Outbox
     from octavo.tui.core.session import Session
 
 T = TypeVar("T")
