@@ -590,3 +590,10 @@ def test_column_width_is_shown_in_percent() -> None:
     old, thirds, near = (parse(column.format(width)).blocks[0].children[0] for width in ("50", "66.6667", "66.67"))
     assert [str(each) for each in changed_attributes(old, thirds)] == ["width: 50 % → 67 %"]
     assert [str(each) for each in changed_attributes(thirds, near)] == ["width: 66.6667 % → 66.67 %"]
+
+
+def test_picture_taken_out_of_a_moved_item_is_moved() -> None:
+    picture, end = "![](boats.png)\n\n", "## End\n\nThe end.\n"
+    told = _lines(f"{REST}* {BOATS}\n\n  {picture}{end}", f"* {BOATS}\n\n{picture}{REST}{end}")
+    assert "    < 2 figure" in told
+    assert "> 2 figure" in told

@@ -60,14 +60,14 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
         *(siblings for draft in all_drafts for siblings in (draft.children, draft.rows) if siblings),
     ]
     for siblings in sibling_lists:
-        finder.move_equal(_identifiable_drafts(siblings), lambda node: node.look_id)
+        finder.move_equal(_identifiable_drafts(siblings), _look_id)
     long_containers = [draft for draft in all_drafts if _is_container_draft(draft) and _size(draft) >= MIN_MOVED_LENGTH]
     containers_at_level = containers
     while containers_at_level:  # Outermost containers first, so that their children do not become separate moves.
         level_ids = set(map(id, containers_at_level))
         for status in ("added", "removed"):
             candidates = [draft for draft in long_containers if id(draft) in level_ids or draft.status != status]
-            finder.move_equal(candidates, lambda node: node.look_id)
+            finder.move_equal(candidates, _look_id)
             finder.move_edited(
                 [draft for draft in candidates if _size(draft) >= _MIN_EDITED_LENGTH],
                 similarity,
@@ -77,15 +77,17 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
             inner for draft in containers_at_level for inner in draft.children or () if _is_container_draft(inner)
         ]
     long_drafts = [draft for draft in all_drafts if _size(draft) >= MIN_MOVED_LENGTH and _kind(draft) != "heading"]
-    finder.move_equal(long_drafts, lambda node: node.look_id)
-    headings = _unique_headings(drafts, all_drafts)
-    finder.move_equal(headings, lambda node: node.look_id)
+    finder.move_equal(long_drafts, _look_id)
+    headings = _unique_drafts(drafts, all_drafts, "heading", lambda node: node.text)
+    finder.move_equal(headings, _look_id)
     finder.move_equal(headings, lambda node: node.text)
     texts = [draft for draft in long_drafts if _size(draft) >= _MIN_EDITED_LENGTH and not _is_container_draft(draft)]
     texts = [draft for draft in texts if _kind(draft) not in _ROW_KINDS]
     finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
+    all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]  # Also those in moved containers.
+    finder.move_equal(_unique_drafts(drafts, all_drafts, "figure", _look_id), _look_id)
     finder.move_neighbors(sibling_lists)
     for draft in containers:
         collapse_container(draft)
@@ -272,20 +274,26 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
     ]
 
 
-def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return the drafts of removed and added headings, if both exist, whose text occurs once in each version."""
+def _look_id(node: Node) -> Hashable:
+    return node.look_id
+
+
+def _unique_drafts(
+    drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry], kind: str, key: Callable[[Node], Hashable]
+) -> list[DraftEntry]:
+    """Return the drafts of removed and added blocks of a kind, if both exist, whose key occurs once in each version."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
-    headings = [draft for draft in one_sided_drafts if _kind(draft) == "heading" and _size(draft) > 2]
-    if len({draft.status for draft in headings}) < 2:
+    found = [each for each in one_sided_drafts if _kind(each) == kind and (kind == "figure" or _size(each) > 2)]
+    if len({draft.status for draft in found}) < 2:
         return []
     old, new = (
-        Counter(each.text for node in side for each in node.walk() if each.kind == "heading")
-        for side in (
-            [node for draft in drafts for node in ((draft.old,) if draft.old else draft.old_nodes)],
-            [node for draft in drafts for node in ((draft.new,) if draft.new else draft.new_nodes)],
+        Counter(key(node) for top in nodes for node in top.walk() if node.kind == kind)
+        for nodes in (
+            [each for draft in drafts if draft.status != "arrived" for each in (draft.old, *draft.old_nodes) if each],
+            [each for draft in drafts if draft.status != "left" for each in (draft.new, *draft.new_nodes) if each],
         )
     )
-    return [draft for draft in headings if (node := draft.new or draft.old) and old[node.text] == new[node.text] == 1]
+    return [draft for draft in found if (node := draft.new or draft.old) and old[key(node)] == new[key(node)] == 1]
 
 
 def _add_child_drafts(draft: DraftEntry) -> None:
