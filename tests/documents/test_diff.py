@@ -597,3 +597,12 @@ def test_picture_taken_out_of_a_moved_item_is_moved() -> None:
     told = _lines(f"{REST}* {BOATS}\n\n  {picture}{end}", f"* {BOATS}\n\n{picture}{REST}{end}")
     assert "    < 2 figure" in told
     assert "> 2 figure" in told
+
+
+def test_section_that_was_copied_stays_at_its_place() -> None:
+    section = f"{TIDE}\n\n```\ncount the boats\n```\n\n"
+    old = f"## Test\n\n{REST}### Coins\n\n{section}### Ports\n\n{BOATS}\n\n## Old\n\n### First\n\nNo boats.\n"
+    test = f"### Test\n\n{REST}#### Coins on Test\n\n{section}#### Ports\n\n{BOATS}\n\n### First\n\nNo boats.\n"
+    told = _lines(old, f"## Dawn\n\n### Coins on Dawn\n\n{section}## Old\n\n{test}")
+    assert "+ heading Coins on Dawn" in told
+    assert "  Coins[+ on Test]" in told

@@ -586,6 +586,8 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     unmatched_indexes = [j for j in range(len(new)) if j not in paired_indexes and len(after[j]) >= _MIN_SECTION_LENGTH]
     for i in range(len(old)) if 0 < len(old) * len(unmatched_indexes) <= _MAX_COMPARED_SECTIONS else ():
         if i not in counterparts and len(before[i]) >= _MIN_SECTION_LENGTH:
+            previous = max((j for other, j in counterparts.items() if other < i), default=-1)
+            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # Of equal copies, prefer the one in order.
             index = most_similar(before[i], [after[j] for j in unmatched_indexes], _MIN_SECTION_SIMILARITY)
             if index is not None:
                 pair(i, unmatched_indexes[index], _MIN_SECTION_SIMILARITY)
