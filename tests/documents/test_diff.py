@@ -26,7 +26,7 @@ from octavo.documents.diff_model import (
     TextChange,
     UnchangedBlocks,
 )
-from octavo.documents.diff_nodes import changed_attributes
+from octavo.documents.diff_nodes import changed_attributes, changed_run_attributes
 from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_reader import parse
@@ -606,3 +606,10 @@ def test_section_that_was_copied_stays_at_its_place() -> None:
     told = _lines(old, f"## Dawn\n\n### Coins on Dawn\n\n{section}## Old\n\n{test}")
     assert "+ heading Coins on Dawn" in told
     assert "  Coins[+ on Test]" in told
+
+
+def test_link_that_includes_more_words_is_new_for_these_words() -> None:
+    old = parse("See how to run the [**first formula**](run.md) today.")
+    new = parse("See [how to run the **first formula**](run.md) today.")
+    words = diff_runs(old.blocks[0].runs, new.blocks[0].runs).words
+    assert [str(each) for each in changed_run_attributes(words)] == ["link “how to run the”: none → run.md"]

@@ -302,14 +302,16 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. A run in a link that was not deleted gets the text of the whole link."""
+    """Return the run of each word. A run gets the text of its whole link if no word was in that link before."""
     runs = [word.run for word in words]
     kept_indexes = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept_indexes, lambda index: runs[index].link):
-        indexes = list(group) if link else []
-        text = "".join(runs[index].text for index in indexes)
-        for index in indexes:
-            runs[index] = runs[index]._replace(text=text)
+        indexes = list(group)
+        old_runs = (words[index].old or runs[index] for index in indexes if words[index].op != "insert")
+        if link and not any(old.link == link for old in old_runs):
+            text = "".join(runs[index].text for index in indexes)
+            for index in indexes:
+                runs[index] = runs[index]._replace(text=text)
     return runs
 
 
