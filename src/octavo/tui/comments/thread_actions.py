@@ -15,7 +15,7 @@ from octavo.data.queries import all_threads_op
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.machine import DurableWrite, ExpectedState, NewWrite, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy
@@ -25,6 +25,7 @@ from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.widgets.short_texts import plural, shorten
 
 if TYPE_CHECKING:
+    from octavo.data.writes.machine import DurableWrite
     from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
