@@ -723,3 +723,18 @@ def test_renamed_file_is_found_by_its_text_or_title(
     (folder / "guide/setup.md").unlink()
     write(folder, path, f"# Setup\n\n{words}\n")
     assert page_titled(context, load(context, folder), "Setup")["id"] == page["id"]
+
+
+def test_page_keeps_its_id_if_its_file_is_missing_for_one_load(context: RequestContext, folder: Path) -> None:
+    page = page_titled(context, load(context, folder), "Setup")
+    path = folder / "guide/setup.md"
+    markdown = path.read_text()
+    path.unlink()
+    assert "Setup" not in [each["title"] for each in pages_of(context, load(context, folder))]
+    path.write_text(markdown)
+    assert page_titled(context, load(context, folder), "Setup")["id"] == page["id"]
+    path.rename(folder / "guide/start.md")
+    assert page_titled(context, load(context, folder), "Setup")["id"] == page["id"]
+    path.write_text("# Another page\n")
+    assert page_titled(context, load(context, folder), "Another page")["id"] != page["id"]
+    assert page_titled(context, load(context, folder), "Setup")["id"] == page["id"]

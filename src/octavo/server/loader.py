@@ -243,8 +243,8 @@ class _FolderReader:
     _entries: list[tuple[ContentsEntry, str]] = field(default_factory=list)
 
     def convert(self) -> Json:
-        """Return the content of the folder. The field `keys` contains the ID of each page and file, for the next load.
-        An example of a key is `page:guide/start.md`."""
+        """Return the content of the folder. The field `keys` contains the ID of each page and file, also of deleted ones,
+        for the next load. An example of a key is `page:guide/start.md`."""
         entries = list(walk_entries(self.folder.entries))
         page_count, read_count = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
@@ -262,7 +262,12 @@ class _FolderReader:
         pages = page_trees.with_paths(self._build_pages(self.folder.entries, keys, old_pages))
         reusable = [self._build_reusable(path, *item) for path, item in self._included.items()]
         content_fields = {"pages": pages, "files": files, "reusableContents": reusable}
-        return {**content_fields, "variables": self._read_variables(), "keys": self._ids_by_key}
+        # A file may come back, for example after a Git checkout, so its ID is kept.
+        used_ids = {*self._ids_by_key.values()}
+        deleted_ids = {key: each for key, each in self.last_load["keys"].items() if each not in used_ids}
+        return {
+            **content_fields, "variables": self._read_variables(), "keys": {**deleted_ids, **self._ids_by_key}
+        }  # fmt: skip
 
     def _read_page(self, path: Path) -> tuple[Json, str]:
         if not os.path.lexists(self.folder.root / path):
@@ -317,7 +322,7 @@ class _FolderReader:
     def _build_reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
         earlier = self._earlier_reusable(path)
-        self._ids_by_key[key] = earlier["id"] if earlier else self.context.new_id()
+        self._ids_by_key[key] = self.last_load["keys"].get(key) or self.context.new_id()
         if earlier and path in self._unreadable:
             return earlier
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
@@ -468,7 +473,7 @@ class _FolderReader:
             if data is None and not earlier:
                 continue
             id_on_main = self.opened.ids_on_main.get(key) if self.opened is not None else None
-            self._ids_by_key[key] = earlier.get("id") or id_on_main or self.context.new_id()
+            self._ids_by_key[key] = self.last_load["keys"].get(key) or id_on_main or self.context.new_id()
             files.append(earlier if data is None else self._build_file(path, data, earlier))
         return files
 
