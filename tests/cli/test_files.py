@@ -55,6 +55,22 @@ def test_pulled_space_is_listed_edited_and_restored(demo: CommandLine, docs: Pat
     assert restored.count(b"\r\n") == restored.count(b"\n") > 0
 
 
+def test_renamed_file_is_restored_under_its_old_name(demo: CommandLine, docs: Path) -> None:
+    page, image = docs / "people/privacy.md", docs / ".gitbook/assets/lamp.png"
+    before = page.read_bytes(), image.read_bytes()
+    page.rename(docs / "people/secrets.md")
+    image.rename(docs / ".gitbook/assets/light.png")
+    summary = (docs / "SUMMARY.md").read_text()
+    (docs / "SUMMARY.md").write_text(summary.replace("people/privacy.md", "people/secrets.md"))
+    ran = demo.run("restore", "people/privacy.md", ".gitbook/assets/light.png", "SUMMARY.md", cwd=docs)
+    assert ran.out == (
+        "Restored people/privacy.md.\nRestored .gitbook/assets/lamp.png.\n"
+        "Restored SUMMARY.md. Your version is in .octavo/conflicts/SUMMARY.md.\n"
+    )
+    assert (page.read_bytes(), image.read_bytes()) == before
+    assert demo.run("status", cwd=docs).out == ""
+
+
 def test_files_are_restored_after_the_reader_of_the_output_has_ended(demo: CommandLine, docs: Path) -> None:
     names = ("README.md", "people/privacy.md")
     for name in names:

@@ -211,11 +211,12 @@ def _run_restore(options: argparse.Namespace) -> int:
         local_files = LocalFiles.read(folder)
         chosen_files = [_find_tracked_file(folder, local_files, path_in(folder, each)) for each in options.files]
         for file in chosen_files:
-            if file.is_text:
-                text, current_data = folder.base_text(file.base_sha256), folder.data(file.path) or b""
-                _restore_file(folder, file, encode_like(text, current_data))
+            data = local_files.data.get(local_files.current_path(file), b"")
+            if file.is_text or not local_files.is_changed(file):
+                data = encode_like(folder.base_text(file.base_sha256), data) if file.is_text else data
+                _restore_file(local_files, file, data)
         files_to_download = [file for file in chosen_files if not file.is_text and local_files.is_changed(file)]
-        return _restore_from_server(options, folder, files_to_download) if files_to_download else 0
+        return _restore_from_server(options, local_files, files_to_download) if files_to_download else 0
 
 
 def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str) -> TrackedFile:
@@ -226,22 +227,28 @@ def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str)
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
 
 
-def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Restore a file to `data`, its content at the last pull. If you changed the file, keep a copy. Raises Failure."""
-    own_data = folder.data(file.path)
-    if own_data is not None and file.has_content(own_data):
+def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes) -> None:
+    """Restore a file to `data`, its content at the last pull, and its path. Keep a copy if you changed the file. Raises
+    Failure."""
+    folder, current_path = local_files.folder, local_files.current_path(file)
+    replaced = {path: old for path in (file.path, current_path) if (old := folder.data(path)) is not None}
+    changed = {path: old for path, old in replaced.items() if not file.has_content(old)}
+    if replaced.keys() == {file.path} and not changed:
         with ignore_closed_pipe():
             write_out(f"{file.path} has no changes.\n")
         return
-    copy_path = folder.keep_copy(file.path, own_data) if own_data is not None else ""
+    copies = " and ".join(folder.keep_copy(path, old) for path, old in changed.items())
     for path, reason in folder.write({file.path: data}).items():
         raise Failure(f"Could not restore {path}: {reason}.")
+    if current_path != file.path:
+        folder.delete(current_path)
     with ignore_closed_pipe():
-        write_out(f"Restored {file.path}.{f' Your version is in {copy_path}.' if copy_path else ''}\n")
+        write_out(f"Restored {file.path}.{f' Your version is in {copies}.' if copies else ''}\n")
 
 
-def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
+def _restore_from_server(options: argparse.Namespace, local_files: LocalFiles, files: list[TrackedFile]) -> int:
     """Download and restore files that are not text, because Octavo keeps no copies of such files."""
+    folder = local_files.folder
 
     async def use_session(session: Session) -> None:
         check_origin(session, folder)
@@ -252,7 +259,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
             if data is None:
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
             with file_errors_as_failure("restore"):
-                _restore_file(folder, file, data)
+                _restore_file(local_files, file, data)
 
     return run_connected(options, use_session, action="restore")
 
