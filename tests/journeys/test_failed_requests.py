@@ -110,6 +110,15 @@ async def test_text_typed_while_a_review_is_sent_is_kept(stage: Stage) -> None:
         await run.see("The links are broken.")
 
 
+async def test_activity_offers_enter_only_for_drafts_from_the_editor(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("!")
+        await run.see("API REQUESTS")
+        assert "enter" not in run.keybar
+        await run.press("enter")
+        await run.hear("You can open only drafts from your editor here.")
+
+
 @pytest.mark.before_release
 async def test_text_of_a_refused_review_is_kept(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

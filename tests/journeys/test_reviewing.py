@@ -768,7 +768,7 @@ async def test_page_is_no_longer_viewed_after_an_edit(stage: Stage) -> None:
         await run.press("r")
         await run.see(
             "1 of 2 viewed",
-            "• 1 page changed since you viewed …",
+            "• 1 viewed page changed",
             "•~ Time and time",
             "(you) · outdated",
             "(1 page changed)",

@@ -165,7 +165,7 @@ async def test_structure_keys_without_permission_are_disabled_with_a_reason(stag
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
-            "You need permission to edit Saltmarsh Docs to move content on this site. Ask an organization admin for access."
+            "You need the permission “edit” for Saltmarsh Docs to move content on this site. Ask an organization admin for access."
         )
         await run.press("alt+up", "M", "X", "e")
         assert not [op for op in run.gate.passed if isinstance(op, site_structure.Sort | sites.Update)]

@@ -260,7 +260,9 @@ async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage)
         await focus_space_tree(run, "Harbour API")
         await run.press("e")
         await run.see("Title", "Emoji", "Edit mode", "Default access", "Language", "Merge rules")
-        await run.press("ctrl+u", *"Port API", "ctrl+s")
+        await run.press("tab")
+        await run.see("for example 🚀")
+        await run.press("shift+tab", "ctrl+u", *"Port API", "ctrl+s")
         await run.hear("Changed Harbour API.")
         (sent,) = run.gate.sent(spaces.Update)
         assert sent.model_fields_set == {"at", "title"}
@@ -299,14 +301,14 @@ async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) 
         }
         assert set(KEYS_THAT_WRITE) <= reasons.keys()
         assert reasons["X"] == (
-            "You need permission to administer Harbour API to delete this space. Ask an organization admin for access."
+            "You need the permission “admin” for Harbour API to delete this space. Ask an organization admin for access."
         )
         for key in KEYS_THAT_WRITE:
             await run.press(key)
             await run.hear(reasons[key])
             assert isinstance(run.app.screen, ContentScreen)
         await run.press("a")
-        await run.see("Import pages", "Trash")
+        await run.see("Import pages", "Trash", "to import pages · from a website")
         assert not [op for op in run.gate.passed if isinstance(op, spaces.Update | spaces.Delete | spaces.Move)]
 
 

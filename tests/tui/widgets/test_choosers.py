@@ -200,7 +200,7 @@ async def test_help_shows_the_full_text_of_a_truncated_row() -> None:
             assert "Write a comment on this block" in shown(app)
             await pilot.press("escape", opened, *"merge")
             await pilot.pause()
-            assert "Merging needs the create role; you have review." in " ".join(shown(app).replace("│", " ").split())
+            assert "Merging needs the create role; you have review ·" in " ".join(shown(app).replace("│", " ").split())
             await pilot.press("escape")
 
 

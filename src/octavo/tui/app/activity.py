@@ -272,7 +272,11 @@ class ActivityScreen(Dialog[None]):
             self.dismiss(None)
             self.app.call_later(open_in_editor, self.shell, file)
         elif self.rows.item is not None:
-            self.shell.explain("You cannot open this item. For details, see the line below the list.")
+            self.shell.explain("You can open only drafts from your editor here.")
+
+    @property
+    def hidden_keys(self) -> frozenset[str]:
+        return super().hidden_keys | (frozenset() if self.unsent_file is not None else frozenset({"enter"}))
 
     @on(RowList.SelectionChanged)
     @on(LineList.Highlighted)

@@ -21,23 +21,16 @@ CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."
 _ACTIONS_WITH_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
 
 
-_PERMISSION_PHRASES = {
-    "admin": "administer {}",
-    "edit": "edit {}",
-    "create": "create items in {}",
-    "create_content": "create content in {}",
-}
-"""Phrases for permissions. `{}` stands for the name of the item."""
-
-
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
     """Return a sentence that says that the user cannot do `action`, because one of `owners` denies `permission`. None
     if no owner denies it. `kind` names an owner without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
-            permission = _PERMISSION_PHRASES.get(permission, permission.replace("_", " ")).format(name)
-            return f"You need permission to {permission} to {action}. Ask an organization admin for access."
+            permission = permission.replace("_", " ")
+            return (
+                f"You need the permission “{permission}” for {name} to {action}. Ask an organization admin for access."
+            )
     return None
 
 

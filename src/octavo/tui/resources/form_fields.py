@@ -94,7 +94,9 @@ class FormField:
 
     @property
     def limits(self) -> str:
-        """Limits of the text, for example `2 to 128 characters`. Empty if there are none."""
+        """Limits of the text, for example `2 to 128 characters`, or an example of a short text. Empty if there are none."""
+        if self.example and self.kind == "line":
+            return f"for example {self.example}"
         return " · ".join(_limit_labels(self))
 
     def label_of(self, choice: str) -> str:

@@ -134,13 +134,9 @@ class FieldRow(Vertical):
         limits_text = "an ID" if field.kind == "reference" else field.limits
         if field.upload_kind and field.kind in ("structure", "text"):
             limits_text = "press ctrl+f to choose a file"
-        if field.example and field.kind == "line":
-            limits_text = ""  # The example says more, and the limits are shown below the form.
         hint = " · ".join(filter(None, ["required" if field.is_required else "", limits_text]))
         if field.example and field.kind in ("structure", "text", "list"):
             hint = ", ".join(filter(None, (hint, f"for example:\n{field.example}")))
-        elif field.example:
-            hint = " · ".join(filter(None, (hint, f"for example {field.example}")))
         if self.is_picked:
             return TextButton("")
         if field.kind == "secret":

@@ -243,7 +243,10 @@ def why_not_create(app: Shell, table: CurrentTable) -> str | None:
     if resource.create is not None and (reason := _why_unavailable(app, resource.create, table.parent)):
         return reason
     permission_reason = why_no_permission(
-        (table.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular
+        (table.parent,),
+        resource.permissions.create,
+        resource.create_title.lower() or f"create {resource.plural}",
+        resource.singular,
     )
     return permission_reason and (None if _may_create_in_some(app, table) else permission_reason)
 

@@ -169,12 +169,7 @@ class ChangedTree:
         is_loaded = comparison.changed_pages is not None
         lines = [Content(f"PAGES  {viewed_count} of {len(changed_keys)} viewed" if is_loaded else "PAGES")]
         if changed_count := sum(key in self.marks.changed_since_viewed for key in changed_keys):
-            lines.append(
-                Content.styled(
-                    f"• {plural(changed_count, 'page')} changed since you viewed {'it' if changed_count == 1 else 'them'}",
-                    "$warning",
-                )
-            )
+            lines.append(Content.styled(f"• {plural(changed_count, 'viewed page')} changed", "$warning"))
         if comparison.unlisted_count:
             lines.append(
                 Content.styled(f"{plural(comparison.unlisted_count, 'change')} not listed by the server", "$warning")

@@ -70,7 +70,7 @@ class Choice(Generic[T]):
         """The disabled reason, then the detail. The reason comes first, because a narrow row cuts the end."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
-        return f"{self.disabled_reason} {self.detail}"
+        return f"{self.disabled_reason.removesuffix('.')} · {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
