@@ -115,7 +115,7 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
         await run.see("New title for Leap seconds")  # Also e acts on the new page.
         await run.press("escape", "k")
         await run.press("M", "down", "down", "down", "down", "enter")
-        await run.see("Delete Time?", "Its 1 subpage will also be deleted.", "Type 1")
+        await run.see("Delete Time?", "Its 1 subpage will also be deleted.", "You cannot restore 1 of them", "Type 1")
         await run.press("1", "enter")
         await run.hear("Deleted Time in #9")
         await run.press("e")
@@ -144,9 +144,12 @@ async def test_page_added_to_a_change_request_with_other_pages_is_selected(stage
         await run.type("Leap seconds")
         await run.press("enter")
         await run.hear("Added the page Leap seconds in #6")
-        await run.see("#6 Say in the quickstart", "+ Leap seconds")
+        await run.see("#6 Say in the quickstart", "+ Leap seconds", "This page is empty.")
         await run.press("M", "enter")
         await run.see("New title for Leap seconds")
+        await run.press("escape", "X")
+        await run.see("Delete Leap seconds?", "only in this change request, so you cannot undo the deletion.")
+        assert "Readers will still see" not in run.text
 
 
 async def edit_as_yuki(run: Run, page: str, text: str) -> tuple[PageDraftKey, PageDraftKey]:

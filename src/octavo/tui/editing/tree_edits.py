@@ -43,6 +43,8 @@ class LoadedTree:
     tree: PageTree
     revision_id: str | None = None
     """ID of the loaded revision. None if the change request does not exist yet: it begins with the pages of main."""
+    main: PageTree | None = None
+    """The table of contents of main. None if the change request does not exist yet."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,15 @@ class TreeEdit:
         with explained(f"Could not load the pages of {target.title}"):
             head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
             tree = await live.fetch(content.ListPages(at=at))
+            main: PageTree | None = None
+            if target.ref is not None:
+                main = await live.cached_or_fetch(content.ListPages(at=self.space))
         if self.app.screen is not screen:
             return  # The user left the view while the pages loaded.
         if self.page_id and tree.find(self.page_id) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
-        on_loaded(LoadedTree(target, tree, head))
+        on_loaded(LoadedTree(target, tree, head, main))
 
     def _rename(self, loaded: LoadedTree) -> None:
         page = loaded.tree.find(self.page_id)
@@ -217,7 +222,10 @@ class TreeEdit:
 
     def _delete(self, loaded: LoadedTree) -> None:
         page = loaded.tree.find(self.page_id)
-        subpage_count = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+        deleted_pages = list(page.walk()) if page is not None else []
+        subpage_count = max(0, len(deleted_pages) - 1)
+        new_count = sum(loaded.main is not None and loaded.main.find(each.id) is None for each in deleted_pages)
+        is_new = loaded.main is not None and loaded.main.find(self.page_id) is None
 
         def on_decided(result: Confirmed) -> None:
             self.app.background(
@@ -228,7 +236,11 @@ class TreeEdit:
             "Readers will still see the page until the change request is merged. "
             "To revert the deletion, open the change request, select the page, and press Q."
         )
+        if is_new:
+            intro = "The page is only in this change request, so you cannot undo the deletion."
         subpages_note = f"Its {plural(subpage_count, 'subpage')} will also be deleted."
+        if new_count and not is_new:
+            subpages_note += f" You cannot restore {new_count} of them, because main does not have them."
         self.app.ask(
             ConfirmDialog(
                 f"Delete {self.title}?",

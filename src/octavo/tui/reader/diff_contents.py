@@ -104,11 +104,17 @@ class PageSection:
             self._heading_chunk = heading_chunk = heading
         if self.is_folded or self.diff.chunks:
             return [heading_chunk]
-        text = self.note or "No changes on this page."
+        text = self.note or self.no_changes_text
         if self._note_chunk is None or self._note_chunk.text != text:
             block = Block("note", key=f"note {self.key}")
             self._note_chunk = DiffChunk("note", block, text=text, is_tight=True)
         return [heading_chunk, self._note_chunk]
+
+    @property
+    def no_changes_text(self) -> str:
+        """Sentence to show if there are no changes and no note."""
+        is_empty = self.compared is not None and not (self.compared.old.blocks or self.compared.new.blocks)
+        return "This page is empty." if is_empty else "No changes on this page."
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
         """Return the comparison of the page, and its version that contains `block`. None if neither contains it."""
@@ -173,7 +179,7 @@ class DiffContents(Contents):
         if self.is_merge_preview:
             message = "The resolved page and the version that it is compared with are identical."
             return empty_lines(message, "Press esc to go back to the conflicts")
-        return empty_lines("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
+        return empty_lines(self.page.no_changes_text, "Press J for the next page" if self.has_page_after else "")
 
     def is_old(self, block: Block) -> bool:
         """Return True if a block is in the old version of the page."""

@@ -166,8 +166,7 @@ class ChangedTree:
         """Draw the title: how many pages you viewed, warnings, and the kinds of changes on the current page."""
         changed_keys, comparison = [each.key for each in self._comparison.changed_pages or ()], self._comparison
         viewed_count = sum(key in self.marks.viewed_keys for key in changed_keys)
-        is_loaded = comparison.changed_pages is not None
-        lines = [Content(f"PAGES  {viewed_count} of {len(changed_keys)} viewed" if is_loaded else "PAGES")]
+        lines = [Content(f"PAGES  {viewed_count} of {len(changed_keys)} viewed" if changed_keys else "PAGES")]
         if changed_count := sum(key in self.marks.changed_since_viewed for key in changed_keys):
             lines.append(Content.styled(f"• {plural(changed_count, 'viewed page')} changed", "$warning"))
         if comparison.unlisted_count:
