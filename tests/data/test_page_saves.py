@@ -170,7 +170,42 @@ async def test_lost_connection_after_a_simultaneous_edit_says_page_is_saved(page
     assert await page.current_text() == mine
 
 
-async def test_edit_after_a_lost_response_is_not_overwritten_by_the_repair(page: PageUnderEdit) -> None:
+async def test_edit_before_the_repair_is_kept(page: PageUnderEdit) -> None:
+    mine = BEFORE.replace("Three", "Mine")
+    page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
+    send = page.live.send
+
+    async def edit_after_response(op: Operation[Any]) -> Any:
+        response = await send(op)
+        if isinstance(op, content.Edit):
+            page.live.send = send
+            await page.edit_as_other(mine.replace("Two", "Later"))
+        return response
+
+    page.live.send = edit_after_response
+    assert (await page.write(mine)).kind == "merged"
+    assert await page.current_text() == mine.replace("Two", "Later").replace("One", "Theirs")
+
+
+async def test_edit_is_repaired_if_another_page_was_edited_before_the_search(page: PageUnderEdit) -> None:
+    mine = BEFORE.replace("Three", "Mine")
+    page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
+    send = page.live.send
+
+    async def lose_first_response(op: Operation[Any]) -> Any:
+        response = await send(op)
+        if isinstance(op, content.Edit):
+            page.live.send = send
+            await page.edit_as_other(UpdatePage(page="usage", document=DocumentBody(markdown="# Usage\n\nPress two.")))
+            raise Lost("The connection broke.")
+        return response
+
+    page.live.send = lose_first_response
+    assert (await page.write(mine)).kind == "merged"
+    assert await page.current_text() == mine.replace("One", "Theirs")
+
+
+async def test_edit_after_a_lost_response_is_kept_by_the_repair(page: PageUnderEdit) -> None:
     mine = BEFORE.replace("Three", "Mine")
     page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
     send = page.live.send
@@ -185,10 +220,8 @@ async def test_edit_after_a_lost_response_is_not_overwritten_by_the_repair(page:
 
     page.live.send = lose_first_response
     outcome = await page.write(mine)
-    assert outcome.kind == "conflict"
-    assert outcome.text is not None
-    assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
-    assert await page.current_text() == mine.replace("Two", "Later")
+    assert outcome.kind == "merged"
+    assert await page.current_text() == mine.replace("Two", "Later").replace("One", "Theirs")
 
 
 async def test_unchanged_text_is_not_sent(page: PageUnderEdit) -> None:

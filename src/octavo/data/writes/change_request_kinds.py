@@ -250,22 +250,24 @@ async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with the revision of the edit. None if no revision after the expected one has all changes of the edit."""
+    """Return AlreadyDone with the first revision after the expected one that has all changes of the edit. None if there
+    is none."""
     op, expected_revision = attempt.op, attempt.expected.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:
         return None
+    found: Revision | None = None
     later = await send(content.Get(at=op.at.revision_ref(head)))
     for _ in range(MAX_REVISIONS):
-        earlier: Revision | None = None
-        if later.parents:
-            earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0])))
+        earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0]))) if later.parents else None
         if await _is_made_by(send, op, earlier, later):
-            return AlreadyDone(later.id, later)
+            found = later
+        elif found is not None:
+            break
         if earlier is None or earlier.id == expected_revision:
-            return None
+            break
         later = earlier
-    return None
+    return AlreadyDone(found.id, found) if found is not None else None
 
 
 async def _is_made_by(send: Send, op: content.Edit, previous: Revision | None, revision: Revision) -> bool:

@@ -106,9 +106,8 @@ class SavedTexts:
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
     """Saved texts by page ID, without those of `conflicts`. `before` of a merged text is the text of the other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """The text of the other user by page ID, for pages whose texts could not be merged or saved."""
-    is_restored: bool = True
-    """True if the server has the other user's text of the pages in `conflicts`, False if it has the edited text."""
+    """The text of the other user by page ID, for pages whose texts could not be merged or saved. With a `warning`, the
+    server may have the edited text instead."""
     warning: str = ""
     """Sentence that says that the edit may have replaced the text of another user. Empty otherwise."""
 
@@ -163,35 +162,42 @@ async def _merge_overwritten(
         other_text = await page_source(live, overwritten_revision, page_id)
         if other_text is None or other_text in (own_text.before, own_text.after):
             continue
-        merge_result = await asyncio.to_thread(_merge, own_text.before.text, other_text.text, own_text.after.text)
-        if merge_result.named_conflicts:
+        if (merged := await _with_changes(own_text, other_text)) is None:
             del texts[page_id]
-            conflicts[page_id] = repaired_text = other_text
         else:
-            repaired_text = Raw(merge_result.text())
-            texts[page_id] = WrittenText(other_text, repaired_text)
-        repairs[page_id] = WrittenText(own_text.after, repaired_text)
+            texts[page_id] = merged
+        conflicts[page_id] = other_text
+        repairs[page_id] = WrittenText(own_text.after, merged.after if merged is not None else other_text)
     if not repairs:
         return SavedTexts(sent.revision, texts)
-    changes = [_text_update(page_id, each.after) for page_id, each in repairs.items()]
-    repaired = await edit(live, at, sent.revision, changes)
-    if repaired.kind != "done":
-        saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in repairs}
-        other_texts = {
-            page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs
+
+    async def repaired_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
+        # Another user may have saved after `sent`. The repair keeps this text.
+        head_texts = {page_id: await page_source(live, head, page_id) for page_id in repairs}
+        repaired = {
+            page_id: await _with_changes(repairs[page_id], text) for page_id, text in head_texts.items() if text
         }
-        return SavedTexts(sent.revision, saved_texts, other_texts, is_restored=False)
-    # Another user may have saved after `sent`, so that the repair has overwritten this text.
-    second_repair = await _merge_overwritten(live, at, repaired, repairs)
-    for page_id, text in second_repair.texts.items():
-        if page_id in conflicts:
-            conflicts[page_id] = text.after
-        elif text != repairs[page_id]:
-            texts[page_id] = text
-    saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in second_repair.conflicts}
-    return SavedTexts(
-        second_repair.revision, saved_texts, {**conflicts, **second_repair.conflicts}, second_repair.is_restored
-    )
+        return {page_id: text for page_id, text in repaired.items() if text is not None}
+
+    saved = (await save_on_newest_head(live, at, repaired_texts)).result or SavedTexts(None)
+    for page_id, repair in repairs.items():
+        if (new := saved.texts.get(page_id)) is None:
+            texts.pop(page_id, None)
+        elif page_id not in texts:
+            conflicts[page_id] = new.after
+        else:
+            without_edit = await _with_changes(WrittenText(repair.before, conflicts.pop(page_id)), new.before)
+            texts[page_id] = WrittenText(without_edit.after if without_edit is not None else new.after, new.after)
+    conflicts |= saved.conflicts
+    if not saved.warning and repairs.keys() <= saved.texts.keys() | saved.conflicts.keys():
+        return SavedTexts(saved.revision, texts, conflicts)
+    return SavedTexts(sent.revision, texts, conflicts, MAYBE_OVERWRITTEN)
+
+
+async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
+    """Return `text` before and after the same changes as in `change`. None if the changes conflict with `text`."""
+    merge_result = await asyncio.to_thread(_merge, change.before.text, text.text, change.after.text)
+    return None if merge_result.named_conflicts else WrittenText(text, Raw(merge_result.text()))
 
 
 def _text_update(page_id: str, text: Raw) -> ContentEdit:

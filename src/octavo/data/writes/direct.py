@@ -231,8 +231,7 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def search_equal_write(self, attempt: WriteAttempt[Any]) -> SendResult[Any]:
-        """Wait for an equal write that has the lock, and search for its result. Refuse `attempt` if the write that has the
-        lock is another, such as another review."""
+        """Wait for the write that has the lock, and search for its result. Refuse `attempt` if it is another write."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):

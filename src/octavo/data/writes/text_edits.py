@@ -31,7 +31,7 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
 """`same`: the page already has the text. `changed`: the block was edited or deleted. `gone`: the page was deleted."""
-_EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
+_EDITED = "was edited in the meantime"
 _NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
 """Returns the new text of a page. None if its old text is not as expected, so that the page is not changed."""
@@ -264,8 +264,7 @@ async def _replace_in_one_edit(
     sent = await save_on_newest_head(live, at, replaced_texts)
     if (saved_texts := sent.result) is None:
         return SendResult(sent.kind, sent.message)
-    reason = _EDITED if saved_texts.is_restored else _EDITED_NOW
-    refused_reasons = {**outcome.refused, **dict.fromkeys(saved_texts.conflicts, reason)}
+    refused_reasons = {**outcome.refused, **dict.fromkeys(saved_texts.conflicts, _EDITED)}
     return SendResult("done", saved_texts.warning, TermOutcome(saved_texts.texts, refused_reasons))
 
 

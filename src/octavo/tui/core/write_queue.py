@@ -138,12 +138,12 @@ class WriteQueue:
         self, action: str, sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]], *, message: str
     ) -> None:
         """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
-        app, running_write = self._app, self._add_running(action)
+        app, running_write = self._app, _RunningWrite(action)
+        self._add_step(running_write)
         result = await sending
         entries = result.result
-        self._end_step(
-            running_write, WriteGroup(tuple(entry.id for entry in entries), entries[0].review) if entries else None
-        )
+        ids = tuple(entry.id for entry in entries or ())
+        self._end_step(running_write, WriteGroup(ids, entries[0].review) if entries else None)
         if result.kind != "done":
             app.say(f"Could not {action}. {result.message}", tone="failed")
             return
@@ -166,7 +166,8 @@ class WriteQueue:
         """Send a write without the outbox, then show `message`, or the error and `failure_hint`. `on_success` is called
         with the result. `make_undo` gets the result and returns how to undo the write. Without it, `no_undo_reason`
         says why the write cannot be undone. `is_visible` is True if the screen already shows the write."""
-        app, running_write = self._app, self._add_running(action)
+        app, running_write = self._app, _RunningWrite(action)
+        self._add_step(running_write)
         if is_visible:
             async with self._visible_lock:
                 outcome = await sending
@@ -185,11 +186,6 @@ class WriteQueue:
             app.say(outcome.message or message, tone="care" if outcome.message else "done", undo=make_undo is not None)
         if on_success is not None and not app.is_ending:
             on_success(outcome.result)
-
-    def _add_running(self, action: str) -> _RunningWrite:
-        running_write = _RunningWrite(action)
-        self._add_step(running_write)
-        return running_write
 
     def _end_step(self, running_write: _RunningWrite, step: _UndoStep | None) -> None:
         """Replace a write in the undo history by `step`. None removes the write: it was not made."""

@@ -150,12 +150,12 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
         result, note = external_editor.read_back(path), external_editor.read_note(path)
         # A rejected text stays in its file, which the activity list shows.
         if isinstance(result, external_editor.Edited) and not (note and note.reason):
-            draft = drafts.get(key)
+            draft, opened_at = drafts.get(key), external_editor.note_time(path)
             is_known = draft is not None and draft.text.text == result.text
             # If the editor was opened with the draft, the file is newer, even if its text equals the page.
             if result.text.strip() and not is_known and (draft or not await _is_unchanged(app, key, result.text)):
                 # Otherwise, another edit of the page has the same key. Keep both texts.
-                is_other = key in saved_keys or (draft is not None and draft.saved_at > external_editor.note_time(path))
+                is_other = key in saved_keys or (draft is not None and draft.saved_at.timestamp() > opened_at)
                 free_key = unused_key(app.session.drafts, key) if is_other else key
                 await DialogDraft(app, free_key.stored_key).save(result.text)
                 saved_keys.add(free_key)

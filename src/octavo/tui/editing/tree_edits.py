@@ -276,7 +276,7 @@ class TreeEdit:
     ) -> None:
         """Send an edit and show the result. If the server refuses the edit, `show_refusal` is called with the reason.
         If `show_refusal` returns True, no other message is shown. After success, `draft` is deleted."""
-        delete_draft = draft.deletion() if draft is not None else None
+        delete_draft = draft.deletion() if draft is not None else lambda: None
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:
@@ -295,8 +295,7 @@ class TreeEdit:
             draft_note = f" {DRAFT_SAVED}" if draft is not None else ""
             self.app.say(f"Could not {action} in {title}: {outcome.message}{draft_note}", tone="failed")
             return
-        if delete_draft is not None:
-            delete_draft()
+        delete_draft()
         target_change_request.record_edit(self.app, self.space, change_request)
         self.app.say(f"{message} in {title}.{hint}")
         if self.on_saved is not None:

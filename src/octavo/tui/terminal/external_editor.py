@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
 from subprocess import DEVNULL, Popen
@@ -433,11 +432,10 @@ def read_note(path: Path) -> FileNote | None:
     return FileNote(texts[0], texts[1], texts[2], texts[3], process)
 
 
-def note_time(path: Path) -> datetime:
-    """Return when the editor of a file was opened: when its note was written. The start of 1970 without a note."""
-    with suppress(OSError):
-        return datetime.fromtimestamp(_note_path(path).stat().st_mtime, UTC)
-    return datetime.fromtimestamp(0, UTC)
+def note_time(path: Path) -> float:
+    """Return the timestamp of the note next to a file, which is when its editor was opened. 0 without a note."""
+    note_path = _note_path(path)
+    return note_path.stat().st_mtime if note_path.exists() else 0.0
 
 
 def delete_file(path: Path) -> None:
