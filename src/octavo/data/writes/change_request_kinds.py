@@ -259,7 +259,9 @@ async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> A
     found: Revision | None = None
     later = await send(content.Get(at=op.at.revision_ref(head)))
     for _ in range(MAX_REVISIONS):
-        earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0]))) if later.parents else None
+        earlier: Revision | None = None
+        if later.parents:
+            earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0])))
         if await _is_made_by(send, op, earlier, later):
             found = later
         elif found is not None:
