@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from octavo.api import content, reviews, spaces
+from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.operation import ChangeRequestRef, Operation
+from octavo.client.responses import Application
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_refused
 
@@ -177,3 +179,41 @@ async def test_viewed_marks_survive_a_failed_comparison(stage: Stage) -> None:
         run.accept()
         await run.press("r")
         await run.see("1 of 2 viewed", "• 1 page changed since you viewed …")
+
+
+async def test_list_of_changes_from_before_an_edit_is_loaded_again(stage: Stage) -> None:
+    is_holding, computed, release = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    def delay_changes(platform: Application) -> Application:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            messages: list[Any] = []
+
+            async def keep(message: Any) -> None:
+                messages.append(message)
+
+            is_held = is_holding.is_set() and not computed.is_set() and scope["path"].endswith("/changes")
+            await platform(scope, receive, keep)
+            if is_held:
+                computed.set()
+                await release.wait()
+            for message in messages:
+                await send(message)
+
+        return app
+
+    async with stage.play(start="changes", behind=delay_changes) as run:
+        screen = await open_refused(run)
+        await run.see("0 of 2 viewed")
+        tree = await run.ask(content.ListPages(at=screen.at), MARA)
+        is_holding.set()
+        run.gate.shut(change_requests.Get)
+        run.send_key("r")
+        await computed.wait()
+        page = next(page.id for page in tree.walk() if page.title == "Quickstart")
+        edit = content.UpdatePage(page=page, document=content.DocumentBody(markdown="# Quickstart\n\nNew.\n"))
+        await run.ask(content.Edit(at=screen.at, changes=(edit,), compat=False), "tomas-okafor")
+        run.gate.open()
+        while screen.comparison.change_request.revision == "refused-times-edit":
+            await run.pilot.pause(0.01)
+        release.set()
+        await run.see("0 of 3 viewed", "~ Quickstart")

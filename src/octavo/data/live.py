@@ -184,9 +184,12 @@ class Live:
         """Return the response to a watched operation. It stays the same object while it has watchers."""
         return self._response(op)
 
-    async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again, unless it never changes. Watchers see the old value meanwhile. Raises no ApiError."""
+    async def refresh(self, op: Operation[Any], *, repeats: bool = False) -> None:
+        """Fetch a response again, unless it never changes. Watchers see the old value meanwhile. With `repeats`, a
+        running request does not count, because its response may be outdated. Raises no ApiError."""
         response = self._response(op)
+        if repeats:
+            self.syncer.queue.mark_stale(response.url)
         if not response.is_final:
             try:
                 await self._fetch(response, Rank.NOW)

@@ -184,7 +184,7 @@ class Comparison:
         """Load the changes and the page tree again, because there is a new revision."""
         for slot in ("changes", "tree"):
             if (op := self._view.subscriptions.operation(slot)) is not None:
-                self._view.shell.background(self._view.live.refresh(op))
+                self._view.shell.background(self._view.live.refresh(op, repeats=True))
         self._find_changes()
 
     # Loading
