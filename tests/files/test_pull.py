@@ -12,8 +12,9 @@ import pytest
 
 from octavo.api import content
 from octavo.api.operation import Operation, RevisionRef
+from octavo.documents.folders.folder import Problem
 from octavo.documents.source_reader import find_markers
-from octavo.files.folder_merge import PullConflict, PullResult, pull
+from octavo.files.folder_merge import PullResult, pull
 from octavo.files.proposal import Proposal
 from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader
 from tests.files.conftest import HOME, SETUP, PulledSide
@@ -110,7 +111,7 @@ async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, edito
     docs.edit("setup.md", "Install it.", "Compile it.")
     mine = docs.read("setup.md")
     result = await docs.pull()
-    assert result.conflicts == [PullConflict("setup.md", "1 conflict with main")]
+    assert result.conflicts == [Problem("setup.md", "1 conflict with main")]
     marks = find_markers(docs.read("setup.md"))
     assert [(each.ours, each.theirs) for each in marks] == [("yours", "main")]
     assert "Compile it." in docs.read("setup.md")
@@ -341,7 +342,7 @@ async def test_file_of_the_variables_is_deleted_with_the_last_variable(docs: Pul
     await pull_once()
     docs.write(path, "version: mine\n")
     assert (await pull_once()).conflicts == [
-        PullConflict(path, "it was deleted on main, and you changed it. Your file stays as a new one")
+        Problem(path, "it was deleted on main, and you changed it. Your file stays as a new one")
     ]
     assert docs.read(path) == "version: mine\n"
 

@@ -114,16 +114,15 @@ def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: i
     if first.startswith((">", "|")):
         return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), index_after
     is_quoted = first.startswith(("'", '"'))
-    if not first.startswith("#") and (is_quoted or not any(map(_begins_entry, lines_below))):
+    if not first.startswith("#") and (
+        is_quoted or not any(_ENTRY.match(each) or _ITEM_OR_PLAIN_KEY.match(each) for each in lines_below)
+    ):
         text = "\n".join([first, *lines_below] if first else lines_below).lstrip()
         text = _CONTINUED_LINE.sub(r"\1", text) if text.startswith('"') else text
         first, index = _fold(text.split("\n")), index_after
-    first = _without_comment(first)
+    quoted_match = _QUOTED_OR_LIST.fullmatch(first)
+    first = quoted_match[1] if quoted_match else _COMMENT.sub("", first).rstrip()
     return (_parse_scalar(first, depth) if first and first.lower() not in _NULLS else None), index
-
-
-def _begins_entry(line: str) -> bool:
-    return _ENTRY.match(line) is not None or _ITEM_OR_PLAIN_KEY.match(line) is not None
 
 
 def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
@@ -142,11 +141,6 @@ def _fold(lines: list[str]) -> str:
     for line in map(str.strip, lines):
         text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"
     return text
-
-
-def _without_comment(value: str) -> str:
-    quoted_match = _QUOTED_OR_LIST.fullmatch(value)
-    return quoted_match[1] if quoted_match else _COMMENT.sub("", value).rstrip()
 
 
 def _check_depth(depth: int) -> None:

@@ -259,15 +259,11 @@ def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
 
 def _normalize(href: str) -> str:
     """Return a URL without invisible characters. A URL that begins with `//` or `www.` gets a scheme."""
-    href = _INVISIBLE.sub(_keep_spaces, href).strip().replace(" ", "%20")
+    # Ordinary spaces stay, because file names can contain them.
+    href = _INVISIBLE.sub(lambda found: found[0] if not found[0].strip(" ") else " ", href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
     return f"https://{href}" if href.lower().startswith("www.") else href
-
-
-def _keep_spaces(invisible: re.Match[str]) -> str:
-    """Return ordinary spaces unchanged, because file names can contain them. Return one space for other characters."""
-    return invisible[0] if not invisible[0].strip(" ") else " "
 
 
 def _resolve_absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:

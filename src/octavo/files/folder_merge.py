@@ -47,15 +47,6 @@ YOURS, MAIN = "yours", "main"
 """Names of the sides in conflict markers."""
 
 
-@dataclass(frozen=True)
-class PullConflict:
-    """A file that was changed in the folder and on main, and that could not be merged."""
-
-    path: str
-    message: str
-    """The reason without a final full stop, shown after `PATH: `."""
-
-
 @dataclass
 class PullResult:
     """The result of a pull, with the paths of the files that were added, edited, deleted and so on."""
@@ -71,7 +62,8 @@ class PullResult:
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     """Files that were in the folder before the first pull and differ from the space. The pull does not change them."""
-    conflicts: list[PullConflict] = field(default_factory=list)
+    conflicts: list[Problem] = field(default_factory=list)
+    """Files that were changed in the folder and on main, and that could not be merged, each with the reason."""
     skipped: list[Problem] = field(default_factory=list)
     """Pages and files that could not be written, each with the reason."""
 
@@ -357,7 +349,7 @@ class FolderMerge:
         )
 
     def _conflict(self, path: str, message: str) -> None:
-        self.result.conflicts.append(PullConflict(path, message))
+        self.result.conflicts.append(Problem(path, message))
 
     def _write(self) -> None:
         for path, data in self._copies_by_path.items():

@@ -68,14 +68,15 @@ class Proposal:
     local: LocalFiles = field(init=False)
     head: Revision = field(init=False)
     """The current content of the change request, or of the space if there is none."""
-    _request: ChangeRequest | None = None
+    change_request: ChangeRequest | None = None
+    """The change request that receives the changes. None until `send` creates a new one."""
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send. Nothing is sent. Raises ApiError, OSError, NotPulled or ProposalFailed."""
         await finish_proposal(self.folder, self.live.send)
         self.local = LocalFiles.read(self.folder)
-        self._request = self.into or await self._open_request()
-        at = self._request.ref(self._space) if self._request is not None else self._space
+        self.change_request = self.into or await self._open_request()
+        at = self.change_request.ref(self._space) if self.change_request is not None else self._space
         reader, pulled_reader = self._reader(at), self._reader_of(self.folder.revision_id)
         self.head, base = await reader.revision(), await pulled_reader.revision()
         head_ids = {page.id for page in self.head.walk()}
@@ -99,11 +100,6 @@ class Proposal:
         return self._reader(RevisionRef(space_id=self.folder.space_id, revision_id=revision_id))
 
     @property
-    def change_request(self) -> ChangeRequest | None:
-        """The change request that receives the changes. None until `send` creates a new one."""
-        return self._request
-
-    @property
     def _space(self) -> SpaceRef:
         return SpaceRef(space_id=self.folder.space_id)
 
@@ -114,7 +110,7 @@ class Proposal:
 
     @property
     def _is_request_stored(self) -> bool:
-        return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
+        return self.change_request is not None and self.folder.proposal.get("changeRequest") == self.change_request.id
 
     async def _open_request(self) -> ChangeRequest | None:
         """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if the change
@@ -171,17 +167,17 @@ class Proposal:
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
         """Send a plan, and mark a draft as ready for review unless `is_draft` or `into` is set. Return the change request
         that got the plan. Raises ApiError, OSError or ProposalFailed."""
-        if self._request is None:
-            self._request = await self._create()
+        if self.change_request is None:
+            self.change_request = await self._create()
         if not self._is_request_stored:
-            self.folder.proposal = {"changeRequest": self._request.id, "number": self._request.number}
+            self.folder.proposal = {"changeRequest": self.change_request.id, "number": self.change_request.number}
         self.folder.proposal["isComplete"] = False
         self.folder.save()
         sender = _Sender(self, plan)
         await sender.send()
         self.folder.proposal["summary"] = self.folder.store_base(self.local.text(SUMMARY))
         self.record(sender)
-        at = self._request.ref(self._space)
+        at = self.change_request.ref(self._space)
         request = await self.live.send(change_requests.Get(at=at))
         if request.status == "draft" and not is_draft and self.into is None:
             sent = await toggle_draft(self.live, at, request)
@@ -217,8 +213,8 @@ class Proposal:
 
     async def apply(self, changes: list[ContentEdit]) -> None:
         """Send one edit, and read the content of the change request after it. Raises ApiError or ProposalFailed."""
-        assert self._request is not None
-        at = self._request.ref(self._space)
+        assert self.change_request is not None
+        at = self.change_request.ref(self._space)
         outcome = await edit(self.live, at, self.head.id, changes)
         if outcome.kind != "done":
             if outcome.message == NO_CONTENT_EDITS:

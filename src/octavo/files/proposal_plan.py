@@ -42,7 +42,6 @@ from octavo.files.local_changes import (
 )
 from octavo.files.pulled_folder import PulledFolder, TrackedFile, is_utf8
 
-FIELDS = ("description", "icon", "emoji", "hidden", "no_index", "no_robots_index")
 _TITLE = "title"
 _MAX_NEW_FILE_BYTES = 1_000_000
 MERGE_FIRST = "Run octavo pull, then propose again"
@@ -447,10 +446,9 @@ def page_change(
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:
         _merge_text(change, before, local, page, server_text, links)
-    server_fields = {name: getattr(page, name) for name in FIELDS}
-    old_fields, new_fields = old_file.fields(), new_file.fields()
-    for name in FIELDS:
-        _merge_field(change, name, old_fields[name], new_fields[name], server_fields[name])
+    new_fields = new_file.fields()
+    for name, old_value in old_file.fields().items():
+        _merge_field(change, name, old_value, new_fields[name], getattr(page, name))
     _merge_field(change, _TITLE, before.title, local.title, page.title)
     _keep_title(change, page, local)
     slugs = [page_trees.page_slug(slug_source(PurePosixPath(each.path))) for each in (before, local)]

@@ -250,11 +250,7 @@ def text_of(data: bytes) -> str:
 
 def is_utf8(data: bytes) -> bool:
     """Return whether a file is UTF-8. If not, `text_of` loses characters."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return data.decode("utf-8", "ignore").encode() == data
 
 
 def _replace_atomically(path: Path, data: bytes) -> None:

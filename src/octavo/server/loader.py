@@ -8,7 +8,6 @@ comments and change requests if its file keeps its path, its text or its title.
 from __future__ import annotations
 
 import hashlib
-import math
 import mimetypes
 import os
 from collections import Counter
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from octavo.api.content import Revision
 from octavo.api.safety import safe_address
@@ -38,7 +36,7 @@ from octavo.documents.folders.folder import (
     title_from_name,
     walk_entries,
 )
-from octavo.documents.folders.layout import FolderLayout, normalize, read_layout, single_line
+from octavo.documents.folders.layout import FolderLayout, cover_position, normalize, read_layout, single_line
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.documents.merging import revision_merge
 from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
@@ -365,15 +363,14 @@ class _FolderReader:
         main_pages = page_trees.walk(self.opened.main["pages"] if self.opened else [])
         ids_by_text = {page["text"]: page["id"] for page in (*main_pages, *earlier_pages) if "text" in page}
         ids_by_title = {page["title"]: page["id"] for page in earlier_pages if page["type"] == "document"}
-        for ids, value_of in ((ids_by_text, self._text_key), (ids_by_title, self._own_title)):
+        for ids in (ids_by_text, ids_by_title):
             for path, key in new_pages if ids else ():
-                page_id = ids.pop(value_of(path), None)
+                is_title = ids is ids_by_title
+                value = self._own_title(path) if is_title else self.context.store.put_blob(self._pages[path][1])
+                page_id = ids.pop(value, None)
                 if page_id in deleted_ids:
                     deleted_ids.remove(page_id)
                     self._ids_by_key[key] = page_id
-
-    def _text_key(self, path: Path) -> str:
-        return self.context.store.put_blob(self._pages[path][1])
 
     def _own_title(self, path: Path) -> str:
         matter, body = self._pages[path]
@@ -441,7 +438,7 @@ class _FolderReader:
         address = single_line(matter.get("cover"))
         if not address:
             return None
-        return {"ref": self._build_reference(address, page), "yPos": _number(matter.get("coverY"))}
+        return {"ref": self._build_reference(address, page), "yPos": cover_position(matter.get("coverY"))}
 
     def _build_reference(self, url: str, file_path: Path) -> Json:
         if EXTERNAL_URL.match(url):
@@ -501,11 +498,3 @@ _FOLDER_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 """Fields of a page that come from the folder or the table of contents, and not from the page's file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 """Fields whose change does not count as an edit of the page."""
-
-
-def _number(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 0
-    return number if math.isfinite(number) else 0

@@ -6,6 +6,7 @@ the API does not return, such as `tags`, stay too.
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -248,7 +249,7 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
     if key in _FLAGS.values():
         return (old is True) == (value is True)
     if key == "coverY":
-        return _number(old) == _number(value)
+        return cover_position(old) == cover_position(value)
     if value is None:
         return not old
     return bool(old == value or (isinstance(old, str) and isinstance(value, str) and old.split() == value.split()))
@@ -264,9 +265,10 @@ def _with_unknown_parts(value: Any, old: Any) -> Any:
     }
 
 
-def _number(value: Any) -> float:
+def cover_position(value: Any) -> float:
+    """Return the vertical position of a cover image, `coverY`. 0 if `value` is no finite number."""
     try:
-        return float(value)
+        return float(value) if math.isfinite(float(value)) else 0
     except (TypeError, ValueError):
         return 0
 

@@ -388,8 +388,9 @@ def _update(op: organizations.Update, context: RequestContext) -> Json:
     fields = request_fields(op)
     if "mergeRules" in fields:
         refuse_malformed_merge_rules(fields["mergeRules"], kinds=("none", "rules"))
-    if op.hostname is not None:
-        _refuse_taken_hostname(context, organization, op.hostname)
+    for other in context.store.all("/orgs") if op.hostname is not None else ():
+        if other["id"] != organization["id"] and op.hostname in (other.get("hostname"), other["id"]):
+            raise Refusal(400, f"The subdomain {op.hostname} is already taken. Choose another.")
     if op.default_content and not _has_site(context, organization, op.default_content.site):
         raise Refusal(400, "defaultContent.site must be a site of this organization.")
     return present_organization(context, context.store.update(path_of(op), **fields))
@@ -397,12 +398,6 @@ def _update(op: organizations.Update, context: RequestContext) -> Json:
 
 def _has_site(context: RequestContext, organization: Json, site_id: str) -> bool:
     return context.store.find(f"/orgs/{organization['id']}/sites/{site_id}") is not None
-
-
-def _refuse_taken_hostname(context: RequestContext, organization: Json, hostname: str) -> None:
-    for other in context.store.all("/orgs"):
-        if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
-            raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
 
 
 @handle.register
@@ -497,14 +492,10 @@ def _fill_in_translation(
     now, language = context.timestamp(), document.get("language")
     fields = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
-        _refuse_hidden_space(op, context, op.source.space)
+        space = context.store.find(f"/spaces/{op.source.space}")
+        if space is None or space["organization"] != op.at.organization_id or not can_see(context, space):
+            raise Refusal(400, "source.space must be a space of this organization that you have access to.")
     return {**fields, **document, "updatedAt": now}
-
-
-def _refuse_hidden_space(op: translations.Create, context: RequestContext, space_id: str) -> None:
-    space = context.store.find(f"/spaces/{space_id}")
-    if space is None or space["organization"] != op.at.organization_id or not can_see(context, space):
-        raise Refusal(400, "source.space must be a space of this organization that you have access to.")
 
 
 def _translation_title(context: RequestContext, document: Json) -> str:
