@@ -23,7 +23,7 @@ from octavo.tui.content.space_panes import Navigation, PageAges, SidePanel, Spac
 from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.core.item_labels import adjacent_page, offline_mark, space_nodes
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.view import View, focus_if
+from octavo.tui.core.view import View, focus_if, show_load_error
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
 from octavo.tui.reader.find_bar import DelayedCopyScreen
 from octavo.tui.reader.link_opening import (
@@ -148,7 +148,7 @@ class SpaceList:
             self._created_id = ""
         open_space.nav.spaces_tree.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
-            open_space.nav.spaces_tree.state.show_error("Could not refresh the spaces", snapshot.error)
+            show_load_error(open_space.nav.spaces_tree, "Could not refresh the spaces", snapshot.error)
         elif (error := self._screen.subscriptions.snapshot("collections").error) is not None:
             open_space.nav.spaces_tree.state.fail("Could not load the collections", str(error))
         self._close_removed()

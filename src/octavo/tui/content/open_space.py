@@ -19,7 +19,7 @@ from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
 from octavo.tui.core.item_labels import adjacent_page, items_in_block, open_thread_counts, page_nodes
 from octavo.tui.core.permissions import why_not_in_space
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, show_load_error
 from octavo.tui.reader.link_opening import follow_link_page, prepare_deferred_content
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_position import ReadingPosition
@@ -71,7 +71,7 @@ class SpaceThreads:
             )
         if (error := self._response.error) is not None:
             verb = "load" if self._response.value is None else "refresh"
-            side_panel.threads.state.show_error(f"Could not {verb} the threads", error)
+            show_load_error(side_panel.threads, f"Could not {verb} the threads", error)
 
     @property
     def _why_no_comment(self) -> str | None:
@@ -334,7 +334,7 @@ class OpenSpace(SpacePanes):
             self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), drafts_by_page))
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if (error := self._screen.subscriptions.snapshot("tree").error) is not None:
-                self.pages_tree.state.show_error("Could not refresh the pages", error)
+                show_load_error(self.pages_tree, "Could not refresh the pages", error)
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:

@@ -22,7 +22,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import View, is_covered
+from octavo.tui.core.view import View, is_covered, show_load_error
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -181,7 +181,7 @@ class ListView(View, Generic[T]):
                 self.rows.show(())
             self.rows.state.show_loading(waits_for)
         if snapshot.error is not None:
-            self.rows.state.show_error(f"Could not load {as_clause(items_name)}", snapshot.error)
+            show_load_error(self.rows, f"Could not load {as_clause(items_name)}", snapshot.error)
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
         """Replace the rows by `items`, which come from `page`. A note below says if `page` is not the whole list."""

@@ -17,7 +17,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.api.errors import NotSent
+from octavo.api.errors import ApiError, NotSent
 from octavo.api.operation import Discussion, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.core.connection import ConnectionStatus
@@ -283,6 +283,14 @@ def shorten_path(crumbs: str, width: int) -> str:
 
 
 T = TypeVar("T")
+
+
+def show_load_error(items: LineList, message: str, error: ApiError) -> None:
+    """Show why `items` could not be loaded. While offline, one line below the loaded items says how old they are."""
+    if isinstance(error, NotSent) and items.counts.loaded:
+        items.state.show_age(str(error).removesuffix("."))
+    else:
+        items.state.fail(message, str(error))
 
 
 def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]]) -> None:

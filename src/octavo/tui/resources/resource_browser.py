@@ -21,7 +21,7 @@ from octavo.tui.core.item_info import show_info
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview, browse_commands
 from octavo.tui.core.routes import Route, ToPage
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import focus_if, is_covered
+from octavo.tui.core.view import focus_if, is_covered, show_load_error
 from octavo.tui.resources import resource_commands, site_tree
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_largest_list_operation, names_by_id
 from octavo.tui.resources.table import DetailLoader, Details, TableState
@@ -406,7 +406,7 @@ class BrowserScreen(ListView[Any]):
         if reason or (resource.is_single and isinstance(snapshot.error, NotFound)):
             self.rows.show(())
         elif snapshot.error is not None:
-            self.rows.state.show_error(f"Could not load {resource.plural}", snapshot.error)
+            show_load_error(self.rows, f"Could not load {resource.plural}", snapshot.error)
         self._show_details()
         self._update_status()
 

@@ -19,7 +19,6 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from octavo.api.errors import ApiError, NotSent
 from octavo.api.folding import fold
 from octavo.lazy_import import lazy
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
@@ -527,13 +526,6 @@ class ListState:
         self._list.waiting_commands = ()
         self._failure = (message, cause)
         self._list.lay_out_again()
-
-    def show_error(self, message: str, error: ApiError) -> None:
-        """Show why loading failed, like `fail`. While offline, one line below the loaded items says how old they are."""
-        if isinstance(error, NotSent) and self._list.counts.loaded:
-            self.show_age(str(error).removesuffix("."))
-        else:
-            self.fail(message, str(error))
 
     def show_age(self, note: str) -> None:
         """Show `note`, which says how old the items are, below the items."""
