@@ -146,8 +146,7 @@ class ResponseCache:
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         def on_written(future: Future[None]) -> None:
-            change = self.unstored_urls.discard if future.exception() is None else self.unstored_urls.add
-            change(url)
+            (self.unstored_urls.discard if future.exception() is None else self.unstored_urls.add)(url)
             if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
                 self._unwritten.pop(url, None)
 
