@@ -9,18 +9,34 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from octavo.cli.arguments import build_parser
+from octavo.cli.commands.changes import ChangeList
 from tests.cli.command_process import CommandLine
-from tests.journeys.conftest import library
+from tests.journeys.conftest import library, stage
+from tests.journeys.faulty_server import altered
+from tests.journeys.stage import Stage
 
-__all__ = ["library"]
+__all__ = ["library", "stage"]
 
 
 @pytest.fixture(scope="module")
 def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     return CommandLine(tmp_path_factory.mktemp("home")).with_demo(library)
+
+
+async def test_change_request_without_a_space_does_not_hide_the_others(stage: Stage) -> None:
+    def remove_space(body: Any) -> None:
+        body["items"][0]["space"] = None
+
+    async with stage.play(over=altered("/v1/orgs/[^/]+/change-requests", remove_space)) as run:
+        options = build_parser("changes").parse_args(["changes", "--all", "--json", "ref"])
+        options.sink = []
+        await ChangeList(run.app.session, options).print()
+    assert len(options.sink) == 6
 
 
 def test_pipe_gets_plain_lines_with_complete_times(demo: CommandLine) -> None:

@@ -74,6 +74,12 @@ def test_page_file_has_only_what_differs_from_defaults() -> None:
     assert write_page(hidden, "# Intro") == "---\ndescription: How to start\nhidden: true\nicon: bolt\n---\n\n# Intro\n"
 
 
+def test_layout_of_an_unknown_form_is_not_written() -> None:
+    layout: dict[str, Any] = {"cover": None, "coverSize": "full", "title": [], "outline": False}
+    text = write_page(page("intro", "intro", layout=layout), "# Intro\n")
+    assert PageFile(text).metadata["layout"] == {"cover": {"size": "full"}, "outline": {"visible": False}}
+
+
 def test_variables_with_unusual_names_are_read_again() -> None:
     variables = {"plan": "pro", "free plan": "a", "x:y": "b", "1": "c", "-": "d"}
     text = write_page(page("a", "a", variables=variables), "# A\n")

@@ -38,6 +38,7 @@ from octavo.cli.standard_streams import (
     Failure,
     ignore_closed_pipe,
     is_terminal,
+    tell,
     write_out,
 )
 from octavo.concurrency import gather_bounded
@@ -169,6 +170,9 @@ class ChangeList:
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
         """Add the change requests, or only those that `reviewer` reviews, to the output. Return False at its limit."""
+        if self._space is None and not all(each.space for each in batch):
+            tell("The server does not name the space of some change requests. To list these too, use --space.")
+            batch = [each for each in batch if each.space]
         field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]

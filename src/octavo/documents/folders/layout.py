@@ -179,7 +179,8 @@ def _front_matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 
 def _written_layout(layout: Json) -> Json:
-    api_layout = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
+    defaults = page_trees.DEFAULT_LAYOUT.items()
+    api_layout = {name: layout[name] for name, default in defaults if isinstance(layout.get(name), type(default))}
     if all(api_layout[name] == page_trees.DEFAULT_LAYOUT[name] for name in api_layout):
         return {}
     front_matter_layout: Json = {}
