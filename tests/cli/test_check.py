@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -388,6 +389,18 @@ def test_names_with_control_characters_are_shown_as_symbols(
     monkeypatch.chdir(tmp_path)
     write_seeded(tmp_path, {"a\x1b[31m\u202eb.md": "[x](gone\x1b]0;t\x07.md)\n"})
     assert not set(octavo("check", ".").out) & {"\x1b", "\x07", "\u202e"}
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "rdjsonl", "sarif"])
+def test_json_is_valid_if_standard_output_is_ascii(octavo: Octavo, tmp_path: Path, form: str) -> None:
+    write_seeded(tmp_path, {"é.md": "[é](gone-é.md)\n"})
+    command = [sys.executable, "-m", "octavo", "check", ".", "--format", form]
+    ran = subprocess.run(
+        command, capture_output=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    parts = ran.stdout.splitlines() if form in ("ndjson", "rdjsonl") else [ran.stdout]
+    assert parts
+    assert all("é" in json.dumps(json.loads(each), ensure_ascii=False) for each in parts)
 
 
 @pytest.mark.parametrize("form", ["json", "ndjson", "github", "rdjsonl", "sarif"])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shlex
 import shutil
@@ -21,6 +20,7 @@ from octavo.api.openapi_document import Json, area_description, document
 from octavo.api.operation import AREAS, Listing, Spec, camel, load
 from octavo.api.text import PATTERN_DESCRIPTIONS
 from octavo.api.wire import Route, body_fields, query_fields, routes
+from octavo.cli.output import indented_json
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     specs = _find_operations(options.words)
     if options.openapi:
-        _print(document())
+        write_out(indented_json(document()) + "\n")
     elif options.json:
-        _print([describe(route) for spec in specs for route in routes(spec)])
+        write_out(indented_json([describe(route) for spec in specs for route in routes(spec)]) + "\n")
     elif not specs:
         tell(f"No operations match {' '.join(options.words)[:80]!r}. For a list, run: octavo operations")
     else:
@@ -149,10 +149,6 @@ def _parameter_names(spec: Spec) -> str:
     names = query_fields(spec) | body_fields(spec)
     fields = {field.alias or camel(name): field for name, field in spec.operation.model_fields.items()}
     return " ".join(name if field.is_required() else f"[{name}]" for name, field in fields.items() if name in names)
-
-
-def _print(value: Any) -> None:
-    write_out(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:

@@ -174,7 +174,7 @@ class Output:
         if self._sink is not None:
             self._sink.append(_pick_fields(row, self._chosen))
         elif self.mode == "ndjson":
-            write_out(_compact_json(_pick_fields(row, self._chosen)) + "\n")
+            write_out(compact_json(_pick_fields(row, self._chosen)) + "\n")
         else:
             self._rows.append(row)
         return True
@@ -184,7 +184,7 @@ class Output:
         if self._sink is not None:
             return
         if self.mode == "json":
-            write_out(_indented_json([_pick_fields(each, self._chosen) for each in self._rows]) + "\n")
+            write_out(indented_json([_pick_fields(each, self._chosen) for each in self._rows]) + "\n")
         elif self.mode == "jq" and self._filter is not None:
             self._filter([_pick_fields(each, self._chosen) for each in self._rows])
         elif self.mode == "table":
@@ -228,7 +228,7 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
     if run_filter is not None:
         run_filter(value)
     else:
-        write_out((_indented_json(value) if mode == "json" else _compact_json(value)) + "\n")
+        write_out((indented_json(value) if mode == "json" else compact_json(value)) + "\n")
 
 
 def fields_to_print(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
@@ -326,11 +326,13 @@ def json_value(value: Any) -> Any:
     return value
 
 
-def _compact_json(value: Any) -> str:
+def compact_json(value: Any) -> str:
+    """Return a value as JSON on one line, in ASCII if standard output needs it."""
     return json.dumps(value, ensure_ascii=needs_ascii(), separators=(",", ":"))
 
 
-def _indented_json(value: Any) -> str:
+def indented_json(value: Any) -> str:
+    """Return a value as indented JSON, in ASCII if standard output needs it."""
     return json.dumps(value, ensure_ascii=needs_ascii(), indent=2)
 
 
@@ -359,7 +361,7 @@ def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
         old_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
         try:
             for result in program.input_value(value):
-                write_out((result if isinstance(result, str) else _compact_json(result)) + "\n")
+                write_out((result if isinstance(result, str) else compact_json(result)) + "\n")
         except ValueError as error:
             raise Failure(f"Could not filter: {_first_line(error)}.", FAILED) from None
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import posixpath
 import sys
@@ -20,6 +19,7 @@ from octavo.cli.access import read_settings
 from octavo.cli.checking import NETWORK_RULE, CheckOptions, CheckReport, check_content, check_folder, choose_rules
 from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
+from octavo.cli.output import compact_json, indented_json
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out, write_untrusted
 from octavo.documents.checks.findings import (
@@ -64,21 +64,15 @@ def summary_line(findings: Sequence[Finding], files: int) -> str:
 
 
 def _rule_name(finding: Finding) -> str:
-    return (
-        finding.rule
-        if finding.tool == OWN_TOOL
-        else f"{finding.tool}: {finding.rule}"
-        if finding.rule
-        else finding.tool
-    )
+    return finding.rule if finding.tool == OWN_TOOL else ": ".join(filter(None, (finding.tool, finding.rule)))
 
 
 def json_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    return json.dumps([each.as_json() for each in findings], indent=2, ensure_ascii=False) + "\n"
+    return indented_json([each.as_json() for each in findings]) + "\n"
 
 
 def ndjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    return "".join(f"{_compact(each.as_json())}\n" for each in findings)
+    return "".join(f"{compact_json(each.as_json())}\n" for each in findings)
 
 
 def github_commands(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
@@ -104,7 +98,7 @@ def _escape(text: str, *, is_value: bool = False) -> str:
 def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file, by path."""
     lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in findings}}
-    return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
+    return "".join(f"{compact_json(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
 
 
 def _rdjson(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
@@ -132,7 +126,7 @@ def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     """Return the findings as a SARIF 2.1 file, with one run for Octavo and one for each linter."""
     tools = dict.fromkeys([OWN_TOOL, *(each.tool for each in findings)])
     runs = [_sarif_run(tool, [each for each in findings if each.tool == tool]) for tool in tools]
-    return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
+    return indented_json({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}) + "\n"
 
 
 def _sarif_run(source: str, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -166,10 +160,6 @@ def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
         replacement = {"deletedRegion": region, "insertedContent": {"text": finding.suggestion}}
         result["fixes"] = [{"artifactChanges": [{"artifactLocation": file, "replacements": [replacement]}]}]
     return result
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
