@@ -41,10 +41,10 @@ async def select_part(run: Run, title: str, kind: str = "") -> None:
     await run.settle()
 
 
-async def open_structure(run: Run) -> None:
+async def open_structure(run: Run, part_count: int = 4) -> None:
     await run.see("Sites · 1", "Saltmarsh Docs")
     await run.press("enter")
-    await run.see("Sites › Saltmarsh Docs › Structure · 4")
+    await run.see(f"Sites › Saltmarsh Docs › Structure · {part_count}")
 
 
 async def choose(run: Run, *steps: str) -> None:
@@ -188,3 +188,21 @@ async def test_parts_moved_while_the_server_is_slow_move_one_step_each(stage: St
         await run.press("u", "u", "u")
         await run.settle()
         assert (await structure_on_server(run))[0].startswith("Instruments")
+
+
+async def test_move_of_the_only_part_left_in_a_section_says_that_it_cannot_be_undone(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        structure: SiteStructure = await run.ask(site_structure.Get(at=SITE), NOOR)
+        section_id = structure.structure[0].id
+        for space_id in ("stations", "handbook"):
+            await run.ask(site_structure.CreateSiteSpace(at=SITE, space_id=space_id, section_id=section_id), NOOR)
+        await open_structure(run, 6)
+        run.gate.shut(site_structure.Sort)
+        for title in ("Limpet manual", "Station register", "Handbook"):
+            await select_part(run, title, "space")
+            await run.press("M")
+            await choose(run, "Harbour software", "Last")
+        run.gate.open()
+        await run.hear("Moved Handbook.")
+        await run.press("u")
+        await run.hear("You cannot undo this move by pressing u because Handbook was the only item")

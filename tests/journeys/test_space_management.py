@@ -246,9 +246,11 @@ async def test_moves_pressed_while_the_server_is_slow_are_each_one_step(stage: S
         await focus_space_tree(run, "First")
         before = list(titles(run))
         run.gate.shut(spaces.Move)
-        await run.press("alt+down", "alt+down", "alt+down")
+        await run.press("alt+down", "alt+down", "alt+down", "alt+down")
         run.gate.open()
         await run.until(lambda: list(titles(run))[-1] == "First", "move the space to the end")
+        tones = [notice.tone for notice in run.app.notices.shown() if "already in this position" in notice.text]
+        assert tones == ["care"]
         moves = [op.position for op in run.gate.sent(spaces.Move)]
         assert len(moves) == len(set(map(str, moves))) == 3
         await run.press("u", "u", "u")

@@ -121,9 +121,9 @@ async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]
 class SendResult(Generic[T]):
     """Result of a direct write."""
 
-    kind: Literal["done", "changed", "refused", "unknown"]
-    """`done`: the server has the change. `changed`: not sent, because the target has changed. `refused`: failed.
-    `unknown`: perhaps done."""
+    kind: Literal["done", "same", "changed", "refused", "unknown"]
+    """`done`: the server has the change. `same`: not sent, because nothing would change. `changed`: not sent, because
+    the target has changed. `refused`: failed. `unknown`: perhaps done."""
     message: str = ""
     """Sentence for the user: what failed and why. May be empty if the write is done."""
     result: T | None = None

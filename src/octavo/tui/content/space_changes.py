@@ -95,25 +95,24 @@ def _move(
     """Move `item` to the position that `find_position` returns for the item and all items of its kind."""
     live, name = app.session.live, title_of(item)
     list_op: Operation[Any] = (spaces_op if isinstance(item, Space) else collections_op)(target.organization.id)
-    undo_ops: list[Operation[Any]] = []
+    undo: DirectUndo | str = ""
 
     async def send() -> SendResult[Any]:
+        nonlocal undo
         # An earlier move may have changed the list since the key was pressed.
         items = getattr(live.peek(list_op).value, "items", _all_of_same_kind(target, item))
         current = next((each for each in items if each.id == item.id), item)
         position, position_before = find_position(current, items), space_target.position_of(current, items)
         if position is None or position == position_before:
-            return SendResult("refused", f"{name} is already in this position.")
-        undo_ops.append(space_target.move_operation(current, position_before))
+            return SendResult("same", f"{name} is already in this position.")
+        undo_op = space_target.move_operation(current, position_before)
+        undo_sender = partial(send_unchecked, live, undo_op, f"Could not move {name} back")
+        undo = DirectUndo(f"move {name} back", undo_sender, f"Moved {name} back.")
         cache_edit = list_op, lambda page: space_target.list_after_move(page, current, position)
         op = space_target.move_operation(current, position)
         return await send_unchecked(live, op, f"Could not move {name}", cache_edit)
 
-    def make_undo(_: object) -> DirectUndo:
-        undo_sender = partial(send_unchecked, live, undo_ops[0], f"Could not move {name} back")
-        return DirectUndo(f"move {name} back", undo_sender, f"Moved {name} back.")
-
-    app.writes.send(f"move {name}", send(), message=message, make_undo=make_undo, is_visible=True)
+    app.writes.send(f"move {name}", send(), message=message, make_undo=lambda _: undo, is_visible=True)
 
 
 DAY = timedelta(days=1)

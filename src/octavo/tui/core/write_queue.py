@@ -160,12 +160,12 @@ class WriteQueue:
         on_success: Callable[[T], None] | None = None,
         failure_hint: str = "",
         no_undo_reason: str = "",
-        make_undo: Callable[[T], DirectUndo] | None = None,
+        make_undo: Callable[[T], DirectUndo | str] | None = None,
         is_visible: bool = False,
     ) -> None:
         """Send a write without the outbox, then show `message`, or the error and `failure_hint`. `on_success` is called
-        with the result. `make_undo` gets the result and returns how to undo the write. Without it, `no_undo_reason`
-        says why the write cannot be undone. `is_visible` is True if the screen already shows the write."""
+        with the result. `make_undo` gets the result, and returns how to undo the write or why this is not possible.
+        Without `make_undo`, `no_undo_reason` says why. `is_visible` is True if the screen already shows the write."""
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
         if is_visible:
@@ -180,10 +180,12 @@ class WriteQueue:
             step = no_undo_reason or _cannot_undo(action)
         self._end_step(running_write, step)
         if outcome.kind != "done" or outcome.result is None:
-            app.say(f"{outcome.message} {failure_hint}".rstrip(), tone="failed")
+            text = f"{outcome.message} {failure_hint}".rstrip()
+            app.say(text, tone="care" if outcome.kind == "same" else "failed")
             return
         if outcome.message or message:
-            app.say(outcome.message or message, tone="care" if outcome.message else "done", undo=make_undo is not None)
+            can_undo = isinstance(step, DirectUndo)
+            app.say(outcome.message or message, tone="care" if outcome.message else "done", undo=can_undo)
         if on_success is not None and not app.is_ending:
             on_success(outcome.result)
 

@@ -331,9 +331,12 @@ def _move(
 ) -> None:
     """Move `part` to the position that `find_position` returns for the structure of the site and the part."""
     live, list_op, name = app.session.live, site_structure.Get(at=target.site_ref), title_of(part)
-    undo_sorts: list[Operation[Any]] = []
+    undo: DirectUndo | str = (
+        f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
+    )
 
     async def send() -> SendResult[Any]:
+        nonlocal undo
         # An earlier move may have changed the structure since the key was pressed.
         structure = live.peek(list_op).value or SiteStructure()
         parts = (each for each, _ in walk_parts(structure) if not isinstance(each, UnknownPart))
@@ -341,28 +344,18 @@ def _move(
         position, old_position = find_position(structure, current), current_position(structure, current)
         sort_to = partial(site_structure.Sort, at=target.site_ref, item=pointer_to(part))
         if position is None or move_part(structure, sort := sort_to(position=position)) == structure:
-            return SendResult("refused", f"{name} is already in this position.")
+            return SendResult("same", f"{name} is already in this position.")
         if old_position is not None:
-            undo_sorts.append(sort_to(position=old_position))
+            undo = _undo_with(app, sort_to(position=old_position), f"move {name}", f"Moved {name} back.")
         cache_edit = list_op, lambda cached: move_part(cached, sort)
         return await send_unchecked(live, sort, f"Could not move {name}", cache_edit)
 
-    structure = target.structure or SiteStructure()
-    reason = ""
-    if current_position(structure, part) is None:
-        reason = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
-    undo = None if reason else _undo_with(app, lambda: undo_sorts[0], f"move {name}", f"Moved {name} back.")
-    app.writes.send(f"move {name}", send(), message=message, make_undo=undo, no_undo_reason=reason, is_visible=True)
+    app.writes.send(f"move {name}", send(), message=message, make_undo=lambda _: undo, is_visible=True)
 
 
-def _undo_with(
-    app: Shell, make_reverse: Callable[[], Operation[Any]], title: str, message: str
-) -> Callable[[Any], DirectUndo]:
-    def make_undo(_: object) -> DirectUndo:
-        undo_write = partial(send_unchecked, app.session.live, make_reverse(), f"Could not undo “{title}”")
-        return DirectUndo(f"undo “{title}”", undo_write, message)
-
-    return make_undo
+def _undo_with(app: Shell, reverse: Operation[Any], title: str, message: str) -> DirectUndo:
+    undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
+    return DirectUndo(f"undo “{title}”", undo_write, message)
 
 
 def make_default(app: Shell, selection: Selection) -> None:
@@ -378,11 +371,12 @@ def make_default(app: Shell, selection: Selection) -> None:
     title, undo = f"set {name} as default", None
     if old_default is not None:
         undo_message = f"Restored {title_of(old_default)} as the default."
-        undo = _undo_with(app, partial(set_default_operation, site_ref, old_default), title, undo_message)
+        undo = _undo_with(app, set_default_operation(site_ref, old_default), title, undo_message)
     send_task = send_unchecked(
         app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit
     )
-    app.writes.send(title, send_task, message=message, make_undo=undo, is_visible=True)
+    make_undo = None if undo is None else lambda _: undo
+    app.writes.send(title, send_task, message=message, make_undo=make_undo, is_visible=True)
 
 
 def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any]:
