@@ -695,20 +695,24 @@ def test_fingerprint_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
     assert fingerprint(folder / "nowhere") == fingerprint(folder / "elsewhere")
 
 
+@pytest.mark.parametrize("is_first", [True, False])
 def test_page_is_added_once_if_two_programs_load_the_folder_at_the_same_time(
-    context: RequestContext, folder: Path
+    context: RequestContext, folder: Path, is_first: bool
 ) -> None:
-    load(context, folder)
+    if not is_first:
+        load(context, folder)
     write(folder, "new.md", "# New\n")
-    has_loaded = False
+    other_loaded: list[LoadedFolder] = []
+    has_begun = False
 
     def load_too(number: int, count: int) -> None:
-        nonlocal has_loaded
-        if not has_loaded:
-            has_loaded = True
-            load(context, folder)
+        nonlocal has_begun
+        if not has_begun:
+            has_begun = True
+            other_loaded.append(load(context, folder))
 
     loaded = load(context, folder, on_progress=load_too)
+    assert loaded.space_id == other_loaded[0].space_id
     assert [page["title"] for page in pages_of(context, loaded)].count("New") == 1
 
 

@@ -89,7 +89,7 @@ def load(
     context = context.for_user(author_id)
     folder_read = read_folder(folder)
     space = _find_space(context, folder_read, space_id)
-    last_load = context.store.find(f"/spaces/{space['id']}/folder") if space else None
+    last_load = _last_load(context, space)
     old_content = last_load or {**EMPTY_REVISION, "keys": {}}
     # The first load is fast only in one transaction. Later loads must not block writes.
     opened = (
@@ -98,8 +98,8 @@ def load(
     with context.store.transaction() if last_load is None else nullcontext():
         content = _FolderReader(context, folder_read, old_content, opened, on_progress).convert()
     with context.store.transaction():
-        if space is not None and context.store.find(f"/spaces/{space['id']}/folder") != last_load:
-            ids = {"organization_id": organization_id, "author_id": author_id, "space_id": space["id"]}
+        if _last_load(context, _find_space(context, folder_read, space_id)) != last_load:
+            ids: Json = {"organization_id": organization_id, "author_id": author_id, "space_id": space_id}
             return load(context, folder, **ids, on_progress=on_progress)  # Another process has loaded the folder.
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
@@ -137,6 +137,10 @@ def _find_space(context: RequestContext, folder: Folder, space_id: str | None) -
     return None if space is None or space.get("deletedAt") else space
 
 
+def _last_load(context: RequestContext, space: Json | None) -> Json | None:
+    return context.store.find(f"/spaces/{space['id']}/folder") if space is not None else None
+
+
 def _merge_changes(
     context: RequestContext, space: Json, old: Json, new: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
@@ -152,7 +156,7 @@ def _merge_changes(
         merged = revision_merge.merge_revisions(old, main, new, FOLDER_SIDE, store.text, store.put_blob).content
         content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
-            # Main learns the paths of exported pages. They are metadata, so there is no new revision.
+            # Store the paths of exported pages on main. Paths are metadata, so there is no new revision.
             context.store.update(f"/spaces/{space['id']}/revisions/{main['id']}", **content_fields)
             return None
         revision = add_edit_revision(context, main, **content_fields)
@@ -346,8 +350,8 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID of the last load, or a new ID. A renamed file is found by its text, else
-        by its title."""
+        """Give each page, group and link its ID of the last load, or a new ID. Find a renamed file by its text, else by
+        its title."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         ids_by_key = {**(self.opened.ids_on_main if self.opened else {}), **earlier_ids}
@@ -377,8 +381,8 @@ class _FolderReader:
         return single_line(matter.get("title")) or page_trees.first_heading(body) or ""
 
     def _id_on_main(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of the page, group or link on main that was exported as `entry`, and add it to `known_ids`. None
-        if there is no such page, group or link, or if `known_ids` already contains the ID."""
+        """Return the ID of the page, group or link on main that was exported as `entry`, and add the ID to `known_ids`.
+        None if main has no such page, group or link, or if `known_ids` already contains the ID."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.ids_on_main.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
