@@ -253,7 +253,12 @@ async def test_moves_pressed_while_the_server_is_slow_are_each_one_step(stage: S
         assert tones == ["care"]
         moves = [op.position for op in run.gate.sent(spaces.Move)]
         assert len(moves) == len(set(map(str, moves))) == 3
-        await run.press("u", "u", "u")
+        run.gate.shut(spaces.Move)
+        await run.press("u", "u")
+        await run.settle()
+        assert run.gate.waiting == 1
+        run.gate.open()
+        await run.press("u")
         await run.until(lambda: list(titles(run)) == before, "move the space back")
 
 

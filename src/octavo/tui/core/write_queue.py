@@ -89,8 +89,8 @@ class WriteQueue:
         self._lock = asyncio.Lock()
         """Held while a write is stored or undone, so that the undo history is in the order of the writes. Never held
         during a request: the draft of a comment would stay, and the user could send the comment again."""
-        self._visible_lock = asyncio.Lock()
-        """Held while a write is sent that the screen already shows, so that such writes are sent in order."""
+        self._order_lock = asyncio.Lock()
+        """Held while a write that the screen already shows, or an undo, is sent. So these requests are sent in order."""
         self._steps: list[_UndoStep] | None = None
         """The undo history, the newest entry last. None until it is first needed."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -169,7 +169,7 @@ class WriteQueue:
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
         if is_visible:
-            async with self._visible_lock:
+            async with self._order_lock:
                 outcome = await sending
         else:
             outcome = await self._send_with_progress(action, sending)
@@ -293,7 +293,8 @@ class WriteQueue:
         self._app.say(change.undo_message if is_undone else reason, tone="done" if is_undone else "care")
 
     async def _send_undo(self, undo: DirectUndo) -> None:
-        outcome = await self._send_with_progress(undo.action, undo.send())
+        async with self._order_lock:
+            outcome = await self._send_with_progress(undo.action, undo.send())
         error, was_sent = outcome.error, outcome.write_error is not None
         if error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
             self._add_step(undo)  # The undo was not sent, so the next press of `u` tries the undo again.
