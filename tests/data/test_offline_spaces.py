@@ -104,7 +104,8 @@ async def test_offline_space_is_downloaded_completely(
 async def test_responses_that_cannot_be_written_are_listed_as_failed(
     offline: OfflineSpaces, cache: ResponseCache, space: Space
 ) -> None:
-    fail = "CREATE TEMP TRIGGER fail BEFORE INSERT ON answers WHEN new.url LIKE '%/page/%' BEGIN SELECT raise(FAIL, 'full'); END"
+    condition = "new.url LIKE '%/page/%'"
+    fail = f"CREATE TEMP TRIGGER fail BEFORE INSERT ON answers WHEN {condition} BEGIN SELECT raise(FAIL, 'full'); END"
     cache._writer.submit(lambda db: db.execute(fail))
     offline.add(space)
     await offline.wait_idle()

@@ -370,7 +370,7 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
 
 
 def not_empty(text: str) -> str:
-    """Return `text`. Raises ArgumentTypeError if it is empty, for example because a variable of a script is not set."""
+    """Return `text`. Raises ArgumentTypeError if `text` is blank, for example because a script variable is not set."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the value is empty. Leave out the option, or add a value.")
     return text

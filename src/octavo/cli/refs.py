@@ -178,7 +178,7 @@ class RefResolver:
         return short_name(space, await self.spaces()) if space is not None else space_id
 
     async def find_space(self, space_id: str) -> Space | None:
-        """Return a space by ID. If the cache lacks it, the server is asked. None if it is unknown. Raises ApiError."""
+        """Return a space by ID, from the cache, else from the server. None if both lack the space. Raises ApiError."""
         for fresh in (False, True):
             for each in await self.spaces(fresh=fresh):
                 if each.id == space_id:

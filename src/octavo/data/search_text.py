@@ -193,7 +193,7 @@ _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
 _LIST_OR_QUOTE = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
 _MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)|(?:\d{1,9}[.)][ \t]+))+")
 _TAG = re.compile(r"`[^`\n]{1,2000}`|\\[<{]|\{%(?:[^{}%\n]|%(?!\})|\{(?!%)|\}){0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
-"""A tag. Also code or an escaped sign, in which no tag begins."""
+"""Matches a tag. Also matches code and an escaped sign, in which no tag begins."""
 _TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description|path|(?<!<a )name|status)="([^"\n]{1,300})"')
 _ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
 _LINK = re.compile(

@@ -321,8 +321,8 @@ class LocalFiles:
 def contents_of(
     folder: PulledFolder, files: Mapping[str, TrackedFile], known_entries: Iterable[ContentsEntry] = ()
 ) -> TableOfContents:
-    """Return the stored table of contents of `files`, with IDs. Groups and links get those of `known_entries`. Empty if
-    there is none. Raises NotPulled if damaged."""
+    """Return the stored table of contents of `files`, with IDs. Groups and links get the IDs of `known_entries`. Empty
+    if `files` has no table of contents. Raises NotPulled if it is damaged."""
     file = files.get(SUMMARY)
     if file is None:
         return []

@@ -142,8 +142,8 @@ class Proposal:
         return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
     def _recognize_new_pages(self, base: Revision, baseline: Baseline) -> None:
-        """Give local pages that were added since the last pull the IDs that they got in an earlier proposal. A page whose
-        addition was not recorded is found by its title, and added to `baseline` without a text."""
+        """Give local pages that were added since the last pull the IDs that they got in an earlier proposal. If the
+        addition of a page was not recorded, find the page by its title, and add it to `baseline` without a text."""
         if not self._is_request_stored:
             return
         recorded_pages = [file for file in baseline.files.values() if file.kind == "page"]
@@ -165,8 +165,8 @@ class Proposal:
                 baseline.files[path] = TrackedFile(path, "page", entry.id)
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
-        """Send a plan, and mark a draft as ready for review unless `is_draft` or `into` is set. Return the change request
-        that got the plan. Raises ApiError, OSError or ProposalFailed."""
+        """Send a plan. Mark a draft as ready for review, unless `is_draft` or `into` is set. Return the change request
+        with the changes. Raises ApiError, OSError or ProposalFailed."""
         if self.change_request is None:
             self.change_request = await self._create()
         if not self._is_request_stored:

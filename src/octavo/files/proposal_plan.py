@@ -174,7 +174,7 @@ class ProposalPlanner:
             if self.local.current_path(file) in self.local.data and self.local.is_changed(file)
         }
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
-        # Local pages that only the head has were added by an interrupted proposal, so their local place is the newer one.
+        # An interrupted proposal added the local pages that only the head has, so their local place is newer.
         base_pages = page_trees.with_missing_pages(to_page_tree(pulled_contents), head_nodes, entries.keys())
         versions = (base_pages, head_nodes, to_page_tree(local_entries))
         order = merge_page_order(

@@ -59,7 +59,7 @@ async def edit(
         live, op, expected, failure_prefix="", if_not_found=if_not_found, later_writes=later_writes
     )
     if sent.kind == "done":
-        # After a search, the head may be newer than the edit. Then a later edit with the revision of this edit is refused.
+        # If a search found the edit, the head may be newer. A later edit must then be refused, so the head is not used.
         found_revision = sent.result if isinstance(sent.result, Revision) else None
         head = found_revision.id if found_revision is not None else _head_in(sent.result)
         head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, found_revision)

@@ -47,7 +47,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         return
 
     if app.screen is not screen:
-        return  # The user left the view while the size was computed.
+        return  # The user opened another screen while the size was computed.
     app.ask(
         ConfirmDialog(
             f"Make {title} available offline?",

@@ -291,7 +291,7 @@ async def _show_git_info(app: Shell, space: Space) -> None:
             app.say(f"{title} is not connected to a Git repository.")
             return
     if app.screen is not screen:
-        return  # The user left the view while the details loaded.
+        return  # The user opened another screen while the details loaded.
     info_rows = (
         ("repository", git_info.repo_name),
         ("provider", label(git_info.installation_provider or "")),

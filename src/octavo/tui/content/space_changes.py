@@ -262,7 +262,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     with show_progress(app, "Loading the trash…"), explained("Could not load the trash"):
         deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered_spaces))
     if app.screen is not screen:
-        return  # The user left the view while the trash loaded.
+        return  # The user opened another screen while the trash loaded.
     choices: list[Choice[str]] = []
     for space in deleted:
         if space is None or space.deleted_at is None:

@@ -44,7 +44,7 @@ _RUN_AT_ONCE = frozenset(
 REPLACEMENT_SECONDS = 0.7
 """A key pressed this soon after the selected item was removed is probably meant for that item."""
 OWN_ACTION_SECONDS = 1.0
-"""Octavo removes an item this soon after the command of the user that caused the removal."""
+"""An item that is removed this soon after a command was probably removed by the command."""
 
 
 class ActiveFilters(Generic[N]):

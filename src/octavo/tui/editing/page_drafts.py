@@ -154,7 +154,7 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
             is_known = draft is not None and draft.text.text == result.text
             # If the editor was opened with the draft, the file is newer, even if its text equals the page.
             if result.text.strip() and not is_known and (draft or not await _is_unchanged(app, key, result.text)):
-                # Otherwise, another edit of the page has the same key. Keep both texts.
+                # A draft that was saved after the editor was opened belongs to another edit. Keep both texts.
                 is_other = key in saved_keys or (draft is not None and draft.saved_at.timestamp() > opened_at)
                 free_key = unused_key(app.session.drafts, key) if is_other else key
                 await DialogDraft(app, free_key.stored_key).save(result.text)
@@ -189,8 +189,7 @@ def restore_line_endings(original: str, edited: str) -> str:
         edited = edited.removesuffix("\n").removesuffix("\r")
     elif edited and not edited.endswith("\n"):
         edited += "\n"
-    restored: str = _with_line_ends_of(original, edited)
-    return restored
+    return str(_with_line_ends_of(original, edited))
 
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:

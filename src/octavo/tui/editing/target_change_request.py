@@ -61,7 +61,7 @@ async def choose_target(
             app.say("You cannot edit pages offline. Try again when the server can be reached.", tone="failed")
             return
     if app.screen is not screen:
-        return  # The user left the view while the change requests loaded.
+        return  # The user opened another screen while the change requests loaded.
     other_requests = [each for each in own_requests if last_request is None or each.id != last_request.id]
     if last_request is None and not other_requests:
         await on_choice(new_target)

@@ -104,7 +104,7 @@ class TreeEdit:
             if target.ref is not None:
                 main = await live.cached_or_fetch(content.ListPages(at=self.space))
         if self.app.screen is not screen:
-            return  # The user left the view while the pages loaded.
+            return  # The user opened another screen while the pages loaded.
         if self.page_id and tree.find(self.page_id) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return

@@ -30,10 +30,8 @@ def document_as_text(
     """Return a page as text for a terminal of `columns` cells. Everything is expanded, all tabs are shown, and code is
     wrapped. Without `colors`, text has only styles such as bold. Without `has_escapes`, text has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    width, view_state = (
-        min(columns - 2 * MARGIN, MAX_TEXT_WIDTH),
-        ViewState({each.key: True for each in document.walk()}),
-    )
+    width, keys = min(columns - 2 * MARGIN, MAX_TEXT_WIDTH), (each.key for each in document.walk())
+    view_state = ViewState(expanded=dict.fromkeys(keys, True))
     lines = lay_out(tuple(_printable_blocks(document.blocks)), width, styles, view_state, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 

@@ -345,7 +345,8 @@ def _items_with_keys(resource: Resource[Any], response: Any, keys: Collection[st
 async def load_item(live: Live, resource: Resource[Any], arguments: Arguments, item: Any) -> Any | None:
     """Return an item as it is now. None if it was deleted. Raises ApiError."""
     if resource.get is None:
-        return (await _find_items(live, resource, arguments, (key := resource.key(item),))).get(key)
+        key = resource.key(item)
+        return (await _find_items(live, resource, arguments, [key])).get(key)
     try:
         current_item = await live.send(build_operation(resource.get, resource.arguments_for(arguments, item)))
     except NotFound:

@@ -295,7 +295,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         button.is_dimmed = self.why_not_confirm() is not None
         max_height = max((field.height for field in self._fields.values()), default=0)
         key = "y" if not max_height else "ctrl+s" if max_height > 1 else "enter"
-        button.styles.min_width = cell_len(f"  {self.verb}  ({key})  ")  # So the buttons stay when the key appears.
+        button.styles.min_width = cell_len(f"  {self.verb}  ({key})  ")  # Keeps the buttons in place.
         button.key = "" if self._word or self._blocked or self._is_key_delayed else key
         initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
         has_changed_draft = any(

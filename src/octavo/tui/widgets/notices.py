@@ -144,9 +144,8 @@ class Notices(Widget):
 
     def on_mount(self) -> None:
         self._board.listeners.add(self._update)
-        self.app.screen_change_signal.subscribe(
-            self, lambda _: self._update(), immediate=True
-        )  # Before the first frame.
+        # Update before the first frame of the screen.
+        self.app.screen_change_signal.subscribe(self, lambda _: self._update(), immediate=True)
         self._update()
 
     def on_unmount(self) -> None:
