@@ -197,3 +197,14 @@ def test_other_line_separators_do_not_move_the_reverted_lines(separator: str) ->
     start = f"a{separator}b{separator}c{separator}d\n\n"
     then, now = start + THEN, start + NOW
     assert revert_blocks(then, now, {key_of(now, "FIRST")}) == then.replace("third", "added")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_suggestion_for_one_of_two_equal_blocks_is_applied_once(number: int) -> None:
+    page = "Close the valve.\n\nWait.\n\nClose the valve.\n"
+    key = [block.key for block in parse(page).blocks][number * 2]
+    first = apply_suggestion(page, key, "Close the valve.", "Close both valves.")
+    blocks = ["Close the valve.", "Wait.", "Close the valve."]
+    blocks[number * 2] = "Close both valves."
+    assert first == ("applied", "\n\n".join(blocks) + "\n")
+    assert apply_suggestion(first.text, key, "Close the valve.", "Close both valves.") == ("same", first.text)

@@ -78,17 +78,19 @@ class AppliedSuggestion(NamedTuple):
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
     """Replace the block with `key` by the suggested text if its source is still `original`. Else, replace the only
-    block with that source. If `original` is None, replace nothing."""
-    blocks = _sources_by_key(page)
+    block with that source, unless the page has the suggested text. If `original` is None, replace nothing."""
+    blocks, text = _sources_by_key(page), suggested.strip("\n")
     target = blocks.get(key)
+    # Search lines, not blocks, because a suggestion may open a tag around later blocks.
+    has_text = suggested.strip() != "" and f"\n{text}\n" in f"\n{page}\n".replace("\r\n", _END)
     if original is not None and (target is None or target[1] != original):
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
-        target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
+        target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 and not has_text else None
     if target is None or original is None:
-        # Search lines, not blocks, because a suggestion may open a tag around later blocks.
-        has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
-    if target[1] == suggested.strip("\n"):
+    # After the first of two equal blocks was replaced, the other one has its key.
+    is_replaced = has_text and any(source == text and lines[1] <= target[0][0] for lines, source in blocks.values())
+    if is_replaced or target[1] == text:
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
