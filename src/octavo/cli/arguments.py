@@ -80,12 +80,9 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="MS",
         help="delay every response by MS milliseconds",
     )
+    fail_help = "make PERCENT percent of the API requests fail"
     demo.add_argument(
-        "--fail",
-        type=whole_number(100, "a percentage", 10),
-        default=0,
-        metavar="PERCENT",
-        help="make PERCENT percent of the API requests fail",
+        "--fail", type=whole_number(100, "a percentage", 10), default=0, metavar="PERCENT", help=fail_help
     )
     _add_role(demo)
     demo.set_defaults(module="app")
@@ -115,13 +112,8 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         "The server listens on 127.0.0.1 only. It prints its URL and the path to the API key file. To stop the server, "
         "press ctrl+c.",
     )
-    serve.add_argument(
-        "--port",
-        type=whole_number(65_535, "a port", 8080),
-        default=0,
-        metavar="N",
-        help="the port to listen on (default: any free port)",
-    )
+    port_help = "the port to listen on (default: any free port)"
+    serve.add_argument("--port", type=whole_number(65_535, "a port", 8080), default=0, metavar="N", help=port_help)
     serve.add_argument(
         "--data", type=Path, metavar="DIR", help="store the data in DIR (a new folder starts with the demo data)"
     )
@@ -216,23 +208,13 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
     api.add_argument("-h", "--help", action="store_true", help="show the help of the command, or of the operation NAME")
     input_help = "send a JSON file as the body; - reads standard input"
     api.add_argument("--input", metavar="FILE", type=not_empty, help=input_help)
+    raw_field_help = "a text parameter"
     api.add_argument(
-        "-f",
-        "--raw-field",
-        dest="text_fields",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a text parameter",
+        "-f", "--raw-field", dest="text_fields", action="append", default=[], metavar="KEY=VALUE", help=raw_field_help
     )
+    field_help = "a parameter whose value can be a number, true, false, null or @FILE"
     api.add_argument(
-        "-F",
-        "--field",
-        dest="typed_fields",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a parameter whose value can be a number, true, false, null or @FILE",
+        "-F", "--field", dest="typed_fields", action="append", default=[], metavar="KEY=VALUE", help=field_help
     )
     api.add_argument("--all", action="store_true", help="get all pages of results")
     forms = api.add_mutually_exclusive_group()
@@ -246,14 +228,8 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
 
 
 def _add_role(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--as",
-        dest="role",
-        choices=tuple(PEOPLE_BY_ROLE),
-        default="",
-        metavar="ROLE",
-        help=f"your role in the demo: {', '.join(PEOPLE_BY_ROLE)} (default: {DEFAULT_ROLE})",
-    )
+    as_help = f"your role in the demo: {', '.join(PEOPLE_BY_ROLE)} (default: {DEFAULT_ROLE})"
+    parser.add_argument("--as", dest="role", choices=tuple(PEOPLE_BY_ROLE), default="", metavar="ROLE", help=as_help)
 
 
 class WrongUsage(Failure):
@@ -342,22 +318,13 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
     base_url_help = "the server to use (or set OCTAVO_BASE_URL)"
     group.add_argument("--base-url", metavar="URL", type=not_empty, default=default, help=base_url_help)
     group.add_argument("--demo", dest="use_demo", action="store_true", default=unset, help="use the demo documentation")
+    folder_help = "use a folder of Markdown files"
     group.add_argument(
-        "--folder",
-        dest="pages_folder",
-        metavar="DIR",
-        type=not_empty,
-        default=default,
-        help="use a folder of Markdown files",
+        "--folder", dest="pages_folder", metavar="DIR", type=not_empty, default=default, help=folder_help
     )
+    space_help = "the space (or set OCTAVO_SPACE)"
     group.add_argument(
-        "-s",
-        "--space",
-        metavar="SPACE",
-        type=not_empty,
-        default=default,
-        action=_JoinWithCommas,
-        help="the space (or set OCTAVO_SPACE)",
+        "-s", "--space", metavar="SPACE", type=not_empty, default=default, action=_JoinWithCommas, help=space_help
     )
     read_only_help = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
     group.add_argument("--read-only", action="store_true", default=unset, help=read_only_help)

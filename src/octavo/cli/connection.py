@@ -149,13 +149,8 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
     """Add the options `--wait` and `--once`. If `can_repeat`, repeating is harmless, and `--once` is left out."""
-    command.add_argument(
-        "--wait",
-        type=_parse_seconds,
-        default=WAIT_SECONDS,
-        metavar="SECONDS",
-        help="wait for the confirmation (default: 30)",
-    )
+    wait_help = "wait for the confirmation (default: 30)"
+    command.add_argument("--wait", type=_parse_seconds, default=WAIT_SECONDS, metavar="SECONDS", help=wait_help)
     if can_repeat:
         command.set_defaults(once=None)
     else:

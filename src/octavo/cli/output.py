@@ -99,34 +99,19 @@ class OutputColumn:
 def add_output_options(command: argparse.ArgumentParser, *, prints_rows: bool = True) -> None:
     """Add the options `--json` and `--jq`, and if `prints_rows`, `--ndjson`."""
     group = command.add_argument_group("output").add_mutually_exclusive_group()
-    group.add_argument(
-        "--json",
-        nargs="?",
-        const="",
-        metavar="FIELDS",
-        help="print JSON with these fields (without FIELDS: a default selection)",
-    )
+    json_help = "print JSON with these fields (without FIELDS: a default selection)"
+    group.add_argument("--json", nargs="?", const="", metavar="FIELDS", help=json_help)
     if prints_rows:
-        group.add_argument(
-            "--ndjson",
-            nargs="?",
-            const="",
-            metavar="FIELDS",
-            help="print one JSON object a line, as soon as it is loaded",
-        )
+        ndjson_help = "print one JSON object a line, as soon as it is loaded"
+        group.add_argument("--ndjson", nargs="?", const="", metavar="FIELDS", help=ndjson_help)
     command.add_argument("-q", "--jq", metavar="EXPR", help="filter the JSON with jq")
 
 
 def add_limit_options(command: argparse.ArgumentParser) -> None:
     """Add the options `--limit` and `--all`, for commands that print lists."""
     group = command.add_mutually_exclusive_group()
-    group.add_argument(
-        "--limit",
-        type=_limit,
-        default=DEFAULT_LIMIT,
-        metavar="N",
-        help=f"print at most N rows (default: {DEFAULT_LIMIT})",
-    )
+    limit_help = f"print at most N rows (default: {DEFAULT_LIMIT})"
+    group.add_argument("--limit", type=_limit, default=DEFAULT_LIMIT, metavar="N", help=limit_help)
     group.add_argument("--all", action="store_true", help="print all rows")
 
 

@@ -179,21 +179,10 @@ NEVER = "never"
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "target",
-        nargs="?",
-        default=".",
-        metavar="FOLDER|REF",
-        help="a folder, or a space, a change request or a page (default: this folder)",
-    )
-    command.add_argument(
-        "--rule",
-        dest="rules",
-        action="append",
-        default=[],
-        metavar="RULE",
-        help="check only this rule; repeat it for more rules; “default” stands for all rules that are on by default",
-    )
+    target_help = "a folder, or a space, a change request or a page (default: this folder)"
+    command.add_argument("target", nargs="?", default=".", metavar="FOLDER|REF", help=target_help)
+    rule_help = "check only this rule; repeat it for more rules; “default” stands for all rules that are on by default"
+    command.add_argument("--rule", dest="rules", action="append", default=[], metavar="RULE", help=rule_help)
     command.add_argument(
         "--ignore", dest="ignored", action="append", default=[], metavar="RULE", help="do not check this rule"
     )

@@ -93,24 +93,16 @@ def declare(command: argparse.ArgumentParser) -> None:
         "ref", nargs="?", metavar="REF|FILE", help="a change request or a page of one; in a pulled folder, also a file"
     )
     command.add_argument("page", nargs="?", metavar="PAGE", help="only this page, by its path, id or title")
+    against_help = "the version to compare with (default: base)"
     command.add_argument(
-        "--against",
-        type=revision_id,
-        default="base",
-        metavar="base|main|my-review|REVISION",
-        help="the version to compare with (default: base)",
+        "--against", type=revision_id, default="base", metavar="base|main|my-review|REVISION", help=against_help
     )
     forms = command.add_mutually_exclusive_group()
     forms.add_argument("--stat", action="store_true", help="print the numbers of added and removed words")
     forms.add_argument("--raw", action="store_true", help="print a unified diff of the Markdown, for patch")
     forms.add_argument("--name-only", action="store_true", help="print the paths only")
-    command.add_argument(
-        "--context",
-        type=int,
-        default=DEFAULT_CONTEXT,
-        metavar="N",
-        help="unchanged lines around each change (default: 3)",
-    )
+    context_help = "unchanged lines around each change (default: 3)"
+    command.add_argument("--context", type=int, default=DEFAULT_CONTEXT, metavar="N", help=context_help)
     command.add_argument("--exit-code", action="store_true", help="exit with 1 if there are differences")
     add_output_options(command, prints_rows=False)
 

@@ -158,13 +158,8 @@ def declare(command: argparse.ArgumentParser) -> None:
     actions.add_argument(
         "--request-changes", dest="verdict", action="store_const", const="changes-requested", help="request changes"
     )
-    actions.add_argument(
-        "--comment",
-        dest="verdict",
-        action="store_const",
-        const="commented",
-        help="submit your comments without a verdict",
-    )
+    comment_help = "submit your comments without a verdict"
+    actions.add_argument("--comment", dest="verdict", action="store_const", const="commented", help=comment_help)
     actions.add_argument("--discard-proposed", action="store_true", help="discard the proposed notes")
     command.add_argument("--dry-run", action="store_true", help="with --import: place the notes, and store nothing")
     command.add_argument(
