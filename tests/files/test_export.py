@@ -233,3 +233,19 @@ async def test_new_first_page_is_exported_beside_the_page_that_was_first(
     assert await export(tmp_path) == ["M SUMMARY.md", "D first.md"]
     assert await export(tmp_path) == []
     assert await editor.outline() == "Second Home"
+
+
+async def test_page_exported_to_the_path_of_a_deleted_page_stays_one_page(
+    tmp_path: Path, export: Export, ask: Ask, platform: Platform
+) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "a.md", "# Page\n")
+    loaded = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada")
+    editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
+    await editor.publish(DeletePage(page=await editor.id("Home")))
+    assert await export(tmp_path) == ["D README.md", "A SUMMARY.md"]
+    await export(tmp_path)
+    await editor.publish(insert("# First\n", at=0))
+    assert await export(tmp_path) == ["A README.md", "M SUMMARY.md"]
+    assert await export(tmp_path) == []
+    assert await editor.outline() == "First Page"

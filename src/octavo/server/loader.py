@@ -352,7 +352,8 @@ class _FolderReader:
     def _assign_ids(self) -> None:
         """Give each page, group and link its ID of the last load, or a new ID. Find a renamed file by its text, else by
         its title."""
-        earlier_ids: dict[str, str] = self.last_load["keys"]
+        earlier_page_ids = {page["id"] for page in page_trees.walk(self.last_load["pages"])}
+        earlier_ids = {key: each for key, each in self.last_load["keys"].items() if each in earlier_page_ids}
         current_keys = {key for _, key in self._entries}
         ids_by_key = {**(self.opened.ids_on_main if self.opened else {}), **earlier_ids}
         deleted_ids = {page_id for key, page_id in ids_by_key.items() if key not in current_keys}
@@ -362,7 +363,11 @@ class _FolderReader:
             page_id = earlier_ids.get(key) or self._id_on_main(entry, key, known_ids)
             if page_id is None and entry.path in self._pages:
                 new_pages.append((entry.path, key))
+                page_id = self.last_load["keys"].get(key)  # The file was deleted before the last load.
+                page_id = None if page_id in known_ids else page_id
             self._ids_by_key[key] = page_id or self.context.new_id()
+            known_ids.add(self._ids_by_key[key])
+        deleted_ids -= known_ids
         earlier_pages = [page for page in page_trees.walk(self.last_load["pages"]) if page["id"] in deleted_ids]
         main_pages = page_trees.walk(self.opened.main["pages"] if self.opened else [])
         ids_by_text = {page["text"]: page["id"] for page in (*main_pages, *earlier_pages) if "text" in page}
@@ -474,7 +479,7 @@ class _FolderReader:
             if data is None and not earlier:
                 continue
             id_on_main = self.opened.ids_on_main.get(key) if self.opened is not None else None
-            self._ids_by_key[key] = self.last_load["keys"].get(key) or id_on_main or self.context.new_id()
+            self._ids_by_key[key] = earlier.get("id") or id_on_main or self.context.new_id()
             files.append(earlier if data is None else self._build_file(path, data, earlier))
         return files
 
