@@ -80,7 +80,6 @@ async def test_replies_of_the_selected_thread_load_before_lists(stage: Stage) ->
         await run.see("Open 72")
     async with stage.play(start="comments", shut=True, behind=behind) as run:
         await run.see("Open 72")
-        assert run.gate.waiting > 12, "all lists must have sent a request"
         run.gate.open()
         await wait_while_requests_wait(lambda: len(platforms[0].paths) == 6, "as many requests as are sent at once")
         opened = rows(run).items[3].comment.id
