@@ -608,7 +608,8 @@ async def test_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest
     async with stage.play(start="inbox") as run:
         await run.quit()
     # The delay is long enough for a second update of the rows, even on a busy machine. Idle time is skipped.
-    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 8.0)
+    for module in ("inbox.inbox_screen", "review.request_preview"):
+        monkeypatch.setattr(f"octavo.tui.{module}.SELECTION_DELAY", 8.0)
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
