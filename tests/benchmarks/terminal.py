@@ -214,11 +214,12 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        """Return the text of the screen as far as it is drawn."""
+        """Return the text of the screen as far as it is drawn. No-break spaces become spaces."""
         if changed := self._screen.dirty:  # Only changed rows: joining all rows took longer than drawing.
             for row in changed:
                 line = self._screen.buffer[row]
-                self._rows[row] = "".join(line[column].data for column in range(self._screen.columns))
+                text = "".join(line[column].data for column in range(self._screen.columns))
+                self._rows[row] = text.replace("\N{NO-BREAK SPACE}", " ")
             changed.clear()
         return "\n".join(self._rows)
 
