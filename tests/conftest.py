@@ -7,6 +7,7 @@ import tests.speedups  # isort: skip  # noqa: F401  # First: other modules impor
 import gc
 import logging
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +20,9 @@ from hypothesis import settings
 from octavo.api.operation import load
 from octavo.tui.terminal.crash_report import FaultLog, fault_reports
 from tests.benchmarks.terminal import THIS_TREE
+
+# With PYTHONDONTWRITEBYTECODE, every worker would compile all tests again. Programs of tests write bytecode anyway.
+sys.dont_write_bytecode = False
 
 settings.register_profile("octavo", deadline=None, max_examples=50)  # No deadline: examples are slow on a busy machine.
 settings.load_profile("octavo")
