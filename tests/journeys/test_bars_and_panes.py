@@ -225,7 +225,6 @@ async def test_long_account_name_does_not_hide_the_connection_state(
         assert "somebody@" not in run.text
 
 
-@pytest.mark.before_release("inbox-120-\u25cf 0s ago")
 @pytest.mark.parametrize(
     ("view", "width", "age"),
     [

@@ -46,7 +46,7 @@ async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: st
         await run.see("#7 Show what a refused time")
 
 
-@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+@pytest.mark.parametrize("size", [pytest.param((120, 36), marks=pytest.mark.before_release), (80, 24)])
 @pytest.mark.parametrize(
     ("start", "keys"),
     [
