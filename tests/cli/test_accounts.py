@@ -21,7 +21,7 @@ from octavo.client.profiles import Profiles
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.tui.core.session import Session
-from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.terminal import THIS_TREE, Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 from tests.data.connections import add_write
 
@@ -106,7 +106,7 @@ async def test_saved_first_screen_is_not_shown_to_another_account(
 
     def run_app(key: str, *words: str, pictures: int) -> str:
         """Return all terminal output of a run. The run ends when the screen shows `words` and `pictures` first screens are saved."""
-        with Terminal((sys.executable, "-m", "octavo"), {"OCTAVO_API_KEY": key}) as app:
+        with Terminal((sys.executable, "-m", "octavo"), {"OCTAVO_API_KEY": key, **THIS_TREE}) as app:
             app.wait_for(*words)
             while len(list((tmp_path / "cache").glob("first-screen-????????"))) < pictures:
                 app.read(0.1)

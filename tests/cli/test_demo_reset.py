@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.terminal import THIS_TREE, Terminal
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
 
-ROOT = Path(__file__).parents[2]
 CTRL_Q = b"\x11"
 REFUSED = (
     "octavo: Could not reset the demo: it is open in another terminal. Quit Octavo there, then run octavo demo --reset"
@@ -36,7 +35,7 @@ def home(library: Path, tmp_path: Path) -> Path:
 
 def environment(home: Path) -> dict[str, str]:
     folders = {f"OCTAVO_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    return {**folders, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    return {**folders, "HOME": str(home), **THIS_TREE}
 
 
 def demo(home: Path, *options: str) -> Terminal:
