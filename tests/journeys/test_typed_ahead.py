@@ -155,6 +155,14 @@ async def test_at_sign_comes_after_the_letters_typed_before_it(stage: Stage) -> 
         await run.until(lambda: field_texts(run) == ["me@"], "enter the letters in order")
 
 
+async def test_letters_typed_right_after_slash_are_text_of_the_filter(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        for key in ("slash", *"xylo"):
+            run.send_key(key)
+        await run.see("/ xylo")
+        assert not run.said
+
+
 async def test_text_typed_into_a_closed_field_is_ignored(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("j", "C")

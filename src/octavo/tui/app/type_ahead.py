@@ -55,10 +55,10 @@ class TypedText:
     @property
     def is_ignored(self) -> bool:
         """True if letters are dropped now, because their input was closed or could not be opened."""
-        return self._is_lost or (self._has_input and not self._is_input_focused)
+        return self._is_lost or (self._has_input and not self.is_input_focused)
 
     @property
-    def _is_input_focused(self) -> bool:
+    def is_input_focused(self) -> bool:
         # All text inputs, and no other widgets, have this attribute.
         return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")
 
@@ -71,7 +71,7 @@ class TypedText:
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
-        is_focused = self._is_input_focused
+        is_focused = self.is_input_focused
         if self._has_input and not is_focused and not may_close:
             self._is_lost = True
         if self._is_lost and not is_focused:
@@ -101,7 +101,7 @@ class TypeAhead:
         self._last_target: Callable[[], Widget | None] = lambda: None
         """Returns the widget that got the last event. None if it no longer exists."""
         self._may_close = False
-        """True if the last event may have closed a dialog."""
+        """True if the last event may have closed a dialog or focused a filter."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button. None before the first press."""
         self._is_pressed = False
@@ -189,7 +189,9 @@ class TypeAhead:
 
     async def _dispatch(self, event: UserInput) -> None:
         self._last_screen = self._screens[event] = ref(self._app.screen)
-        self._may_close = isinstance(event, MouseUp) or (isinstance(event, Key) and event.key in _DIALOG_KEYS)
+        opens_filter = isinstance(event, Key) and event.key == "slash" and not self.text.is_input_focused
+        is_dialog_key = isinstance(event, Key) and event.key in _DIALOG_KEYS
+        self._may_close = isinstance(event, MouseUp) or is_dialog_key or opens_filter
         target = self._widget_at(event) if isinstance(event, MouseEvent) else self._app.focused
         self._last_target = ref(target) if target is not None else lambda: None
         await self._dispatch_event(event)
