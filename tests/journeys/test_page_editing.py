@@ -138,7 +138,9 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
 
 async def test_page_added_to_a_change_request_with_other_pages_is_selected(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.press("ctrl+n", "down", "enter")
+        await run.press("ctrl+n")
+        await run.see("Choose a change request")
+        await run.press("down", "enter")
         await run.see("Position of the new page", "After Welcome")
         await run.press("enter")
         await run.type("Leap seconds")
