@@ -249,6 +249,20 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     state.close()
 
 
+def test_viewed_marks_of_two_views_are_all_kept() -> None:
+    state = StateDb(None, "ada@test")
+    first, second = ViewedMarks(state, "cr"), ViewedMarks(state, "cr")
+    assert first.load("one") is second.load("one") is None
+    assert first.toggle("a")
+    assert second.toggle("b")
+    assert not first.toggle("a")
+    assert first.viewed_keys == {"b"}
+    last = ViewedMarks(state, "cr")
+    last.load("one")
+    assert last.viewed_keys == {"b"}
+    state.close()
+
+
 def test_viewed_marks_are_kept_without_a_revision() -> None:
     state = StateDb(None, "ada@test")
     marks = ViewedMarks(state, "cr")

@@ -360,10 +360,14 @@ class ViewedMarks:
 
     def toggle(self, key: str) -> bool:
         """Mark the page with this key as viewed, or remove the mark. Return True if the page is marked now."""
-        self.viewed_keys ^= {key}
+        is_viewed, stored_marks = key not in self.viewed_keys, self._stored_marks
+        if stored_marks.get("revision") == self._revision:  # Another view may have changed other marks.
+            self.viewed_keys = _key_set(stored_marks.get("keys"))
+            self.changed_since_viewed = _key_set(stored_marks.get("changed"))
+        self.viewed_keys = self.viewed_keys | {key} if is_viewed else self.viewed_keys - {key}
         self.changed_since_viewed -= {key}
         self._save()
-        return key in self.viewed_keys
+        return is_viewed
 
     def _save(self) -> None:
         if self._needs_renewal:
