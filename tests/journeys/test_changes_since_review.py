@@ -175,10 +175,10 @@ async def test_viewed_marks_survive_a_failed_comparison(stage: Stage) -> None:
         run.platform.refuse_next(content.Get, 503, "The server is busy.", times=50)
         await run.press("r")
         await run.gone("2 of 2 viewed")
-        assert "since you viewed" not in run.text
+        assert "viewed page changed" not in run.text
         run.accept()
         await run.press("r")
-        await run.see("1 of 2 viewed", "• 1 page changed since you viewed …")
+        await run.see("1 of 2 viewed", "• 1 viewed page changed")
 
 
 async def test_list_of_changes_from_before_an_edit_is_loaded_again(stage: Stage) -> None:
