@@ -323,7 +323,13 @@ class ProposalPlanner:
         if not file.base_sha256:  # Links that an interrupted proposal sent may lead nowhere, so the whole page is sent.
             page_file = PageFile(self.local.text(path))
             text = plan.link_converter.server_text(path, page_file.body, page, "")
-            plan.edits[file.id] = PageChange({_TITLE: page_file.title or page.title, **page_file.fields()}, text)
+            fields = {_TITLE: page_file.title or page.title, **page_file.fields()}
+            has_fields = all((getattr(page, name, None) or None) == (value or None) for name, value in fields.items())
+            # Links to pages that are not added yet need a second edit.
+            if not plan.new_pages and has_fields and normalize(text) == normalize(await self.read_text(page) or ""):
+                plan.sent_edits.append(file.id)
+            else:
+                plan.edits[file.id] = PageChange(fields, text)
             return
         before, local = self._versions(file, path)
         if before.text == local.text and before.title == local.title and before.path == local.path:
