@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from octavo.api import openapi, organizations
+from octavo.api import openapi, organizations, spaces
 from octavo.api.operation import SPECS, Model, Operation, SiteRef, Tagged, load
 from octavo.api.text import Id, Secret, WebAddress
 from octavo.api.wire import encode, path_fields
@@ -489,6 +489,12 @@ def test_form_as_yaml_keeps_emptied_fields(kind: type[Operation[Any]]) -> None:
     assert {each.name: back[each.name] for each in fields if each.is_shown(texts)} == {
         each.name: texts[each.name] for each in fields if each.is_shown(texts)
     }
+
+
+def test_form_as_yaml_names_the_limits_and_the_example_of_a_field() -> None:
+    fields = form_fields(spaces.Create)
+    texts = initial_texts(fields, None)
+    assert "# Emoji · at most 50 characters · example: 🚀\n" in form_to_yaml("A form", fields, texts, texts)
 
 
 def test_form_as_yaml_keeps_a_nested_null() -> None:

@@ -199,12 +199,12 @@ class FormDialog(Dialog[None]):
         if not self.query(".form--about"):
             return
         row = self._focused_row
-        limits_text = (
-            "" if row is None else _CHOICE_HINTS[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
-        )
-        parts = (row.field.hint, limits_text) if row is not None else ()
+        parts: tuple[str, ...] = ()
         if row is not None and row.field.upload_kind:
             parts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
+        elif row is not None:
+            choice_hint = _CHOICE_HINTS[row.field.kind == "yes or no"]
+            parts = (row.field.hint, choice_hint if row.is_picked else row.field.example_or_limits)
         hint = " · ".join(part.rstrip(".") for part in parts if part)
         self.query_one(".form--about", ChangingText).update(safe_lines(hint))
 

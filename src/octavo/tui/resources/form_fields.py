@@ -94,10 +94,13 @@ class FormField:
 
     @property
     def limits(self) -> str:
-        """Limits of the text, for example `2 to 128 characters`, or an example of a short text. Empty if there are none."""
-        if self.example and self.kind == "line":
-            return f"for example {self.example}"
+        """Limits of the text, for example `2 to 128 characters`. Empty if there are none."""
         return " · ".join(_limit_labels(self))
+
+    @property
+    def example_or_limits(self) -> str:
+        """The example of a short text, else the limits. Empty if there are neither."""
+        return f"for example {self.example}" if self.example and self.kind == "line" else self.limits
 
     def label_of(self, choice: str) -> str:
         """Return the label of one of the `choices`. Return any other text unchanged."""

@@ -131,7 +131,7 @@ class FieldRow(Vertical):
 
     def _build_input(self) -> Widget:
         field, original_text = self.field, self._original_text or ""
-        limits_text = "an ID" if field.kind == "reference" else field.limits
+        limits_text = "an ID" if field.kind == "reference" else field.example_or_limits
         if field.upload_kind and field.kind in ("structure", "text"):
             limits_text = "press ctrl+f to choose a file"
         hint = " · ".join(filter(None, ["required" if field.is_required else "", limits_text]))
