@@ -13,6 +13,7 @@ from octavo.documents.suggestions import (
     block_source,
     find_block_source,
     find_suggestions,
+    has_fewer_blocks,
     revert_blocks,
     suggestion_fence,
     with_conflict_markers,
@@ -207,4 +208,20 @@ def test_suggestion_for_one_of_two_equal_blocks_is_applied_once(number: int) -> 
     blocks = ["Close the valve.", "Wait.", "Close the valve."]
     blocks[number * 2] = "Close both valves."
     assert first == ("applied", "\n\n".join(blocks) + "\n")
-    assert apply_suggestion(first.text, key, "Close the valve.", "Close both valves.") == ("same", first.text)
+    is_lost = has_fewer_blocks(first.text, page, "Close the valve.")
+    again = apply_suggestion(first.text, key, "Close the valve.", "Close both valves.", is_equal_block_lost=is_lost)
+    assert again == ("same", first.text)
+
+
+def test_suggestions_for_both_of_two_equal_blocks_are_applied_together() -> None:
+    page = "Close the valve.\n\nWait.\n\nClose the valve.\n"
+    after = page
+    for block in parse(page).blocks[::2]:
+        after = apply_suggestion(after, block.key, "Close the valve.", "Close both valves.").text
+    assert after == page.replace("the valve", "both valves")
+
+
+def test_suggestion_is_applied_if_an_earlier_block_has_the_suggested_text() -> None:
+    page = "Is it on?\n\nYes\n\nIs it off?\n\nNo\n"
+    key = parse(page).blocks[3].key
+    assert apply_suggestion(page, key, "No", "Yes") == ("applied", page.replace("No", "Yes"))

@@ -76,21 +76,32 @@ class AppliedSuggestion(NamedTuple):
     text: str
 
 
-def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
+def has_fewer_blocks(page: str, old_page: str, source: str) -> bool:
+    """Return whether `page` has fewer blocks with the source lines `source` than `old_page`."""
+    new, old = (list(dict(_sources_by_key(each).values()).values()).count(source) for each in (page, old_page))
+    return new < old
+
+
+def apply_suggestion(
+    page: str, key: str, original: str | None, suggested: str, *, is_equal_block_lost: bool = False
+) -> AppliedSuggestion:
     """Replace the block with `key` by the suggested text if its source is still `original`. Else, replace the only
-    block with that source, unless the page has the suggested text. If `original` is None, replace nothing."""
+    block with that source. If `original` is None, replace nothing.
+
+    If `is_equal_block_lost`, the page has fewer blocks with that source than when the suggestion was made. Then the
+    suggestion was already applied if the page has its text.
+    """
     blocks, text = _sources_by_key(page), suggested.strip("\n")
     target = blocks.get(key)
     # Search lines, not blocks, because a suggestion may open a tag around later blocks.
     has_text = suggested.strip() != "" and f"\n{text}\n" in f"\n{page}\n".replace("\r\n", _END)
     if original is not None and (target is None or target[1] != original):
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
-        target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 and not has_text else None
+        target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
         return AppliedSuggestion("same" if has_text else "changed", page)
     # After the first of two equal blocks was replaced, the other one has its key.
-    is_replaced = has_text and any(source == text and lines[1] <= target[0][0] for lines, source in blocks.values())
-    if is_replaced or target[1] == text:
+    if (has_text and is_equal_block_lost) or target[1] == text:
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""

@@ -25,7 +25,7 @@ from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, WrittenText,
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import WriteGroup
-from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
+from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions, has_fewer_blocks
 from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_matches
 
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
@@ -160,10 +160,12 @@ async def preview_suggestions(
         if suggestion.old_page not in old_pages:
             old_pages[suggestion.old_page] = await _load_old_page(live, at, suggestion)
         old_page = old_pages[suggestion.old_page]
-        key = suggestion.block_key
-        original = await asyncio.to_thread(find_block_source, old_page.text, key) if old_page is not None else None
-        page = texts[suggestion.page_id]
-        applied = await asyncio.to_thread(apply_suggestion, page.after.text, key, original, suggestion.text)
+        key, page = suggestion.block_key, texts[suggestion.page_id]
+        old_text = old_page.text if old_page is not None else ""
+        original = await asyncio.to_thread(find_block_source, old_text, key)
+        is_lost = await asyncio.to_thread(has_fewer_blocks, page.before.text, old_text, original or "")
+        apply = partial(apply_suggestion, is_equal_block_lost=is_lost)
+        applied = await asyncio.to_thread(apply, page.after.text, key, original, suggestion.text)
         texts[suggestion.page_id] = WrittenText(page.before, Raw(applied.text))
         results.append((suggestion, applied.kind))
     return SuggestionOutcome(tuple(results), texts)

@@ -14,7 +14,13 @@ from octavo.api.operation import Discussion, ListPage
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import replies_op
-from octavo.documents.suggestions import WordChange, apply_suggestion, find_block_source, find_suggestions
+from octavo.documents.suggestions import (
+    WordChange,
+    apply_suggestion,
+    find_block_source,
+    find_suggestions,
+    has_fewer_blocks,
+)
 from octavo.lazy_import import lazy
 from octavo.tui.core.session import unsent_mark
 from octavo.tui.core.view import View
@@ -42,7 +48,8 @@ class SuggestionDiffs:
         self._shell, self._on_change = get_shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
         """Diff for each block and suggested text. None while the diff is loading, and if it could not be loaded."""
-        self._sources: dict[BlockId, str] = {}
+        self._sources: dict[BlockId, tuple[str, str]] = {}
+        """Source of each block, and the Markdown of the page from which the source is."""
         self._page_text = ""
         """Current Markdown of the page. Empty if it is not loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}
@@ -62,7 +69,10 @@ class SuggestionDiffs:
         return self._results.get((block, text), "")
 
     async def _try_apply(self, block: BlockId, text: str, page_text: str) -> None:
-        applied = await asyncio.to_thread(apply_suggestion, page_text, block[2], self._sources[block], text)
+        source, old_page = self._sources[block]
+        is_lost = await asyncio.to_thread(has_fewer_blocks, page_text, old_page, source)
+        apply = partial(apply_suggestion, is_equal_block_lost=is_lost)
+        applied = await asyncio.to_thread(apply, page_text, block[2], source, text)
         if page_text == self._page_text:
             self._results[block, text] = applied.kind
             self._on_change()
@@ -103,10 +113,11 @@ class SuggestionDiffs:
             loaded_page = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
             return  # If there is no comparison, the view shows the suggestion as plain Markdown.
-        source = await asyncio.to_thread(find_block_source, loaded_page.markdown or "", key)
+        markdown = loaded_page.markdown or ""
+        source = await asyncio.to_thread(find_block_source, markdown, key)
         if source is None:
             return
-        self._sources[block] = source
+        self._sources[block] = source, markdown
         for text in texts:
             self._diffs[block, text] = await asyncio.to_thread(_compare, source, text)
         self._on_change()
