@@ -487,3 +487,16 @@ async def test_proposed_links_lead_to_pages_that_move_later(docs: PulledSide, ed
     await editor.publish(content.UpdatePage(page=usage, into=await editor.id("Home"), at=0))
     await docs.pull()
     assert "See [usage](home/usage.md)." in docs.read("setup.md")
+
+
+async def test_proposed_file_outside_of_the_assets_is_not_reported_as_deleted(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    docs.write("images/lamp.png", "a picture")
+    docs.edit("setup.md", "Install it.", "![](images/lamp.png)")
+    await propose(docs)
+    docs.edit("usage.md", "Press", "Hold")
+    plan, request = await propose(docs)
+    assert (plan.summary, plan.unsupported) == ("1 page edited", [])
+    (file,) = (await editor.ask(content.ListFiles(at=request.ref(editor.space)))).items
+    assert f"/files/{file.id}" in await text_of(editor, request.ref(editor.space), "Setup")

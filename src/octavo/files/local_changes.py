@@ -247,7 +247,7 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Contents of files by path: `SUMMARY.md`, the pages in it, the files of the last pull, and new assets."""
+    """Contents of files by path: `SUMMARY.md`, its pages, the files of the last pull and proposal, and new assets."""
     entries: TableOfContents = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)
@@ -260,7 +260,7 @@ class LocalFiles:
     def read(cls, folder: PulledFolder) -> LocalFiles:
         """Read the files of a pulled folder. Raises OSError, or NotPulled if the stored last pull is damaged."""
         files = cls(folder)
-        for path in {SUMMARY, *folder.files}:
+        for path in {SUMMARY, *files_after_proposal(folder)} | folder.files.keys():
             files._read(path)
         source = Folder(folder.top.resolve(), folder.pages.resolve())
         files.entries = summary_entries(source, files.text(SUMMARY), Path(SUMMARY))
