@@ -242,12 +242,9 @@ def why_not_create(app: Shell, table: CurrentTable) -> str | None:
         return resource.read_only_reason or f"The server's API has no way to create {resource.plural}."
     if resource.create is not None and (reason := _why_unavailable(app, resource.create, table.parent)):
         return reason
-    permission_reason = why_no_permission(
-        (table.parent,),
-        resource.permissions.create,
-        resource.create_title.lower() or f"create {resource.plural}",
-        resource.singular,
-    )
+    phrase = resource.create_title.lower() or f"create {resource.plural}"
+    action = phrase if " " in phrase else f"{phrase} items"
+    permission_reason = why_no_permission((table.parent,), resource.permissions.create, action, resource.singular)
     return permission_reason and (None if _may_create_in_some(app, table) else permission_reason)
 
 
