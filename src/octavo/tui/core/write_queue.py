@@ -90,7 +90,7 @@ class WriteQueue:
         """Held while a write is stored or undone, so that the undo history is in the order of the writes. Never held
         during a request: the draft of a comment would stay, and the user could send the comment again."""
         self._order_lock = asyncio.Lock()
-        """Held while a write that the screen already shows, or an undo, is sent. So these requests are sent in order."""
+        """Held while an undo is sent, or a write that the screen already shows, so that they are sent in order."""
         self._steps: list[_UndoStep] | None = None
         """The undo history, the newest entry last. None until it is first needed."""
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -113,7 +113,7 @@ class Comparison:
         self.error_text = ""
         """Error message if the changes could not be loaded. Empty if they were loaded."""
         self.why_outdated: Callable[[], str | None] = lambda: None
-        """Returns why the screen shows an earlier revision: the current one is loading. None if the screen is current."""
+        """Returns why the screen shows an earlier revision: the current one is loading. None if not."""
         self.reviews: tuple[Review, ...] = ()
         """All reviews, newest first."""
 
