@@ -204,12 +204,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
 
 
 def _submit(
-    app: Shell,
-    target: RequestTarget,
-    status: Verdict,
-    comment_text: str,
-    draft: DialogDraft,
-    shown_ids: Collection[str],
+    app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft, shown_ids: Collection[str]
 ) -> None:
     """Submit a review with the pending comments in `shown_ids`, which the user has seen in the dialog."""
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
@@ -219,7 +214,7 @@ def _submit(
     if comment_ids:
         pending_text = plural(len(comment_ids), "pending comment")
         sending = change_request_writes.submit_review(
-            live, at, status, revision, comment_text, action=action, draft_key=draft.key, comment_ids=comment_ids
+            live, at, status, revision, comment, action=action, draft_key=draft.key, comment_ids=comment_ids
         )
         app.writes.submit_review(action, sending, message=f"Submitting your review of {name} with {pending_text}…")
         return
@@ -232,10 +227,10 @@ def _submit(
 
     app.writes.send(
         action,
-        change_request_writes.review(live, at, status, revision, comment_text, action=action),
+        change_request_writes.review(live, at, status, revision, comment, action=action),
         message=f"Approved {name}." if is_approval else f"Requested changes on {name}.",
         on_success=on_submitted,
-        failure_hint=dialog_draft.DRAFT_SAVED if comment_text else "",
+        failure_hint=dialog_draft.DRAFT_SAVED if comment else "",
         no_undo_reason="You cannot undo your review by pressing u. To withdraw the review, press w.",
     )
 
