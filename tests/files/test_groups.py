@@ -49,7 +49,9 @@ async def plan(top: Path, revision: Revision) -> ProposalPlan:
 
     folder = PulledFolder.read(top)
     baseline = Baseline(dict(folder.files), contents_of(folder, folder.files))
-    return await ProposalPlanner(folder, LocalFiles.read(folder), baseline, revision, revision, revision, text).plan()
+    return await ProposalPlanner(
+        folder, LocalFiles.read(folder), baseline, revision, revision, revision, revision, text
+    ).plan()
 
 
 def contents(*before: str, inside: tuple[str, ...]) -> str:

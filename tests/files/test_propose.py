@@ -500,3 +500,25 @@ async def test_proposed_file_outside_of_the_assets_is_not_reported_as_deleted(
     assert (plan.summary, plan.unsupported) == ("1 page edited", [])
     (file,) = (await editor.ask(content.ListFiles(at=request.ref(editor.space)))).items
     assert f"/files/{file.id}" in await text_of(editor, request.ref(editor.space), "Setup")
+
+
+async def test_edit_of_a_page_that_the_change_request_lacks_needs_an_update_from_main(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    _, request = await propose(docs)
+    at = request.ref(editor.space)
+    await editor.publish(insert("# Help\n\nAsk.\n"))
+    await docs.pull()
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert (plan.is_empty, plan.blocked) == (True, [])
+    docs.edit("help.md", "Ask", "Read")
+    blocked = Proposal(docs.folder, docs.live, docs.client.download, "x")
+    assert (await blocked.plan()).blocked != []
+    assert blocked.conflict_advice == f"Update #{request.number} from main, then propose again"
+    await editor.ask(change_requests.UpdateFromMain(at=at))
+    proposal = Proposal(docs.folder, docs.live, docs.client.download, "x", into=await editor.get(at))
+    plan = await proposal.plan()
+    assert (plan.summary, plan.blocked) == ("1 page edited", [])
+    await proposal.send(plan, is_draft=False)
+    assert "Read" in await text_of(editor, at, "Help")

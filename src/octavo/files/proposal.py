@@ -82,22 +82,34 @@ class Proposal:
         head_ids = {page.id for page in self.head.walk()}
         proposed_id = self.folder.proposal.get("revision") if self._is_request_stored else None
         last_revision = await self._reader_of(proposed_id).revision() if proposed_id else base
+        request, origin_id = self.change_request, self.folder.revision_id
+        if request is not None:
+            origin_id = request.revision_merged_ancestor or request.revision_initial or origin_id
+        origin_reader = self._reader_of(origin_id)
+        origin = await origin_reader.revision() if origin_id != base.id else base
         files = files_after_proposal(self.folder) if self._is_request_stored else dict(self.folder.files)
         pulled_entries = contents_of(self.folder, self.folder.files)
         baseline = Baseline(files, contents_of(self.folder, files, pulled_entries))
         self._recognize_new_pages(base, baseline)
 
         async def read_text(page: Page) -> str | None:
-            return await (reader if page.id in head_ids else pulled_reader).text(page)
+            return await (reader if page.id in head_ids else origin_reader).text(page)
 
-        planner = ProposalPlanner(self.folder, self.local, baseline, base, last_revision, self.head, read_text)
-        return await planner.plan()
+        versions = (base, origin, last_revision, self.head)
+        return await ProposalPlanner(self.folder, self.local, baseline, *versions, read_text).plan()
 
     def _reader(self, at: ContentRef) -> SpaceReader:
         return SpaceReader(self.live.send, self.download, at)
 
     def _reader_of(self, revision_id: str) -> SpaceReader:
         return self._reader(RevisionRef(space_id=self.folder.space_id, revision_id=revision_id))
+
+    @property
+    def conflict_advice(self) -> str:
+        """What the user can do about a conflict, as a sentence without full stop."""
+        if self.change_request is not None and self.change_request.outdated:
+            return f"Update #{self.change_request.number} from main, then propose again"
+        return "Run octavo pull, then propose again"
 
     @property
     def _space(self) -> SpaceRef:
@@ -255,7 +267,7 @@ class _Sender:
                 await self._insert(placement)
             else:
                 if placement.id in self.plan.restored:
-                    await self._add(RevertPage(page=placement.id, revision=self.proposal.folder.revision_id), 100)
+                    await self._add(RevertPage(page=placement.id, revision=self.plan.origin_id), 100)
                 await self._update(placement.id, placement)
         for plan_id in self.plan.edits:
             if plan_id not in moves:

@@ -44,7 +44,6 @@ from octavo.files.pulled_folder import PulledFolder, TrackedFile, is_utf8
 
 _TITLE = "title"
 _MAX_NEW_FILE_BYTES = 1_000_000
-MERGE_FIRST = "Run octavo pull, then propose again"
 ReadText = Callable[[Page], Awaitable[str | None]]
 
 
@@ -53,6 +52,8 @@ class ProposalPlan:
     """The changes that a proposal sends. The ID of a new page is `NEW_PAGE_PREFIX` and its path."""
 
     link_converter: LinkConverter
+    origin_id: str = ""
+    """ID of the revision from which pages are restored."""
     new_files: dict[str, bytes] = field(default_factory=dict)
     sent_files: dict[str, str] = field(default_factory=dict)
     """IDs of new files that an interrupted proposal has already sent, by path."""
@@ -127,12 +128,14 @@ class ProposalPlanner:
     baseline: Baseline
     base: Revision
     """The revision that was pulled last."""
+    origin: Revision
+    """The main content in which the change request began or was updated last. `base` if there is no change request."""
     last_revision: Revision
     """The content of the change request after the last complete proposal. Without such a proposal, `base`."""
     head: Revision
     """The current content of the change request, or of the space if there is none."""
     read_text: ReadText
-    """A function that returns the Markdown of a page at `head`, else at `base`. None if the server returns none."""
+    """A function that returns the Markdown of a page at `head`, else at `origin`. None if the server returns none."""
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send. Raises ApiError, OSError or NotPulled."""
@@ -141,7 +144,8 @@ class ProposalPlanner:
         revision = self.head.model_copy(update={"pages": (*self.head.pages, *restored_pages)})
         layout = FolderLayout.of(revision, self.folder.space_id, paths_by_id)
         set_server_ids(self.baseline.entries, self.local.entries, layout.entries)
-        plan = ProposalPlan(LinkConverter(layout), restored=[page.id for page in restored_pages])
+        restored_ids = [page.id for page in restored_pages]
+        plan = ProposalPlan(LinkConverter(layout), origin_id=self.origin.id, restored=restored_ids)
         self._plan_tree(plan)
         self._plan_files(plan)
         new_pages = {each.path for each in plan.new_pages.values()}
@@ -153,13 +157,13 @@ class ProposalPlanner:
     # Page tree
 
     def _restored_pages(self) -> Iterator[Page]:
-        """Yield the pages, as they were pulled, that an earlier proposal deleted and whose files exist again."""
+        """Yield the pages, as in `origin`, that an earlier proposal deleted and whose files exist again."""
         other_ids = {
             *(page.id for page in self.head.walk()),
             *(each.id for each in walk_entries(self.baseline.entries)),
         }
         for entry in walk_entries(self.local.entries):
-            page, file = self.base.find(entry.id), self.baseline.pages.get(entry.id)
+            page, file = self.origin.find(entry.id), self.baseline.pages.get(entry.id)
             if entry.id not in other_ids and page and file and self.local.current_path(file) in self.local.data:
                 yield page
 
@@ -185,9 +189,9 @@ class ProposalPlanner:
         head_ids = {page.id for page in self.head.walk()}
         new_ids = dict.fromkeys(page_id for page_id in entries if page_id.startswith(NEW_PAGE_PREFIX))
         unknown_ids = entries.keys() - head_ids - new_ids.keys() - {*plan.restored}
-        for page_id in unknown_ids & {each for ids in order.children.values() for each in ids}:
-            if ("deleted", page_id) not in order.conflicts and entries[page_id].kind == "document":
-                plan.blocked.append(f"{_path_of(entries[page_id])}: its page was deleted")
+        for page_id in unknown_ids & locally_edited_ids:
+            if ("deleted", page_id) not in order.conflicts:
+                plan.blocked.append(f"{_path_of(entries[page_id])}: the change request does not have its page")
         kept_ids = {parent: [each for each in ids if each not in unknown_ids] for parent, ids in order.children.items()}
         order = PageOrder(kept_ids)
         for page_id in new_ids:
@@ -198,7 +202,7 @@ class ProposalPlanner:
             title = PageFile(text).title or entries[page_id].title or PurePosixPath(path).stem
             plan.new_pages[page_id] = FileVersion(path, text, title)
         plan.placements = list(page_placements(head_nodes, order, new_ids))
-        restored_pages = [page for page in self.base.walk() if page.id in plan.restored]
+        restored_pages = [page for page in self.origin.walk() if page.id in plan.restored]
         plan.deletions = deleted_pages(page_trees.page_nodes((*self.head.pages, *restored_pages)), order)
 
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:

@@ -46,7 +46,7 @@ from octavo.files.folder_export import export_changes, write_export
 from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
-from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
+from octavo.files.proposal_plan import ProposalPlan
 from octavo.files.pulled_folder import CONFLICTS_FOLDER, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
 from octavo.settings.file import did_you_mean
 from octavo.tui.widgets.short_texts import plural
@@ -383,7 +383,7 @@ async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder
     if options.dry_run:
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.blocked or plan.unsupported else 0
-    _check_plan(options, plan, proposal.change_request)
+    _check_plan(options, plan, proposal)
     if plan.is_empty and not proposal.is_interrupted:
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.unsupported else 0
@@ -395,15 +395,15 @@ async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder
     return BLOCKED if plan.unsupported else 0
 
 
-def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
+def _check_plan(options: argparse.Namespace, plan: ProposalPlan, proposal: Proposal) -> None:
     if plan.blocked:
         tell_first([f"{each}." for each in plan.blocked])
         count_phrase = plural(len(plan.blocked), "conflict")
-        raise Failure(f"Could not propose: {count_phrase} with main. {MERGE_FIRST}.", BLOCKED)
+        raise Failure(f"Could not propose: {count_phrase} with main. {proposal.conflict_advice}.", BLOCKED)
     if plan.unsupported and not options.partial:
         tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
         raise Failure("Nothing was proposed. To propose the rest, run: octavo propose --partial", BLOCKED)
-    if change_request is None and not options.subject.strip() and not plan.is_empty:
+    if proposal.change_request is None and not options.subject.strip() and not plan.is_empty:
         raise Failure("Could not propose: it needs a subject. Write: octavo propose -m SUBJECT", USAGE)
 
 
