@@ -113,6 +113,25 @@ async def test_comment_is_stored_while_a_review_is_checked(stage: Stage) -> None
         await run.hear("Canceled: approve #7. Pending again: comment")
 
 
+async def test_text_typed_while_a_review_with_comments_is_checked_is_kept(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_changes_of_seven(run)
+        await add_pending_comment(run, "Say which zone.")
+        run.gate.shut(change_requests.Get)
+        await run.press("A")
+        await run.type("The quotes are curly.")
+        await run.press("ctrl+s")
+        await run.until(lambda: run.gate.waiting > 0, "check the change request")
+        await run.press("A")
+        await run.type("The links are broken. ")
+        await run.press("escape")
+        run.gate.open()
+        await run.hear("Submitting your review of #7 with 1 pending comment…")
+        assert [each.text for each in run.app.session.drafts.all()] == ["The links are broken. The quotes are curly."]
+        await run.press("u")
+        await run.hear("Canceled: request changes on #7")
+
+
 async def test_second_undo_after_a_review_cancels_its_newest_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_changes_of_seven(run)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.data.access import Send
 from octavo.data.drafts import (
+    DraftRemoval,
     Drafts,
     StoredDraft,
     delete_drafts,
@@ -515,9 +516,12 @@ class _UsedDrafts:
             entry.id: (write.draft_key,) if write.used_draft_keys is None else write.used_draft_keys
             for entry, write in zip(entries, writes, strict=True)
         }
-        self._removals = {
-            entry_id: [drafts.removal(key) for key in keys if key] for entry_id, keys in self._keys.items()
-        }
+        self._removals: dict[str, list[DraftRemoval]] = {entry.id: [] for entry in entries}
+        for entry in entries:
+            for key in filter(None, self._keys[entry.id]):
+                # The user may have typed another text for a review while its change request was checked.
+                if not entry.traits.is_review or (drafts.get(key) or "").strip() == entry.traits.text.strip():
+                    self._removals[entry.id].append(drafts.removal(key))
 
     def delete(self, namespace: str, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         """Delete from disk the drafts of a new entry, and the failed entry that it replaces. Call this in the
