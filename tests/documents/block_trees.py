@@ -96,8 +96,9 @@ _LEAF = st.one_of(
 _IMAGE = _leaf("image", _attrs(
     src=st.sampled_from(["a/x.png", "b/x.png", "y.png"]), alt=st.sampled_from(["a buoy", "a quay"]),
     width=st.sampled_from(["10", "20"]), dark=st.just("d.png")), runs=RUNS | st.just(()))  # fmt: skip
-_CELL = _leaf(
-    "cell", _attrs(value=st.sampled_from([None, False, True, 0, 3]), colspan=st.just(2)), runs=RUNS | st.just(())
+_CELL = st.one_of(  # A value hides the text of a cell. In pages, this text is the value.
+    _leaf("cell", _attrs(colspan=st.just(2)), runs=RUNS | st.just(())),
+    _leaf("cell", _attrs(value=st.sampled_from([False, True, 0, 3]), colspan=st.just(2))),
 )
 _COLUMN = st.builds(
     _column, RUNS, st.sampled_from(["text", "checkbox", "rating"]), st.sampled_from([None, "right"]), st.sampled_from([None, 80])
@@ -178,7 +179,7 @@ def _edited(draw: st.DrawFn, block: Block) -> Block:
         return block._replace(runs=draw(RUNS | _edited_runs(block.runs)))
     if block.text and change != "attrs":
         return block._replace(text=draw(_TEXT))
-    return block._replace(attrs=draw(_ATTRS[block.kind]))
+    return draw(_CELL) if block.kind == "cell" else block._replace(attrs=draw(_ATTRS[block.kind]))
 
 
 @st.composite
