@@ -65,8 +65,10 @@ THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
         *browse_commands("thread"),
-        Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status", run=_choose_filter, why_not=_why_no_filter, shown=False),
-        Command("order", "S", "Sort", "Sort threads", run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
+                run=_choose_filter, why_not=_why_no_filter, shown=False),
+        Command("order", "S", "Sort", "Sort threads",
+                run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
             run=lambda _, view: view.tabs.choose("open" if view.tabs.current == "mine" else "mine")),
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=back_to_list, shown=False),

@@ -77,7 +77,8 @@ def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
 UNSENT: Commands[Sequence[UnsentText]] = Commands(
     "draft",
     (
-        Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)", run=discard, why_not=why_not_discard, shown=False),
+        Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
+                run=discard, why_not=why_not_discard, shown=False),
     ),
     find_target=lambda view: view.drafts_in_selection,
 )  # fmt: skip
@@ -328,7 +329,8 @@ THREAD: Commands[ThreadTarget] = Commands(
                 run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=resolve),
         _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=reply),
-        _single_command("new", "C", "Comment on page", "Comment on this thread's page", _comment_on_page, _why_no_comment_on_page, writes=True),
+        _single_command("new", "C", "Comment on page", "Comment on this thread's page",
+                _comment_on_page, _why_no_comment_on_page, writes=True),
         _bulk_command("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
                 run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), run_selected=reply),
         _bulk_command("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,

@@ -287,7 +287,8 @@ def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
 SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
-        Command("access", "A", "Access", "Show who has access and why", run=_open_access, why_not=_why_no_access, shown=False),
+        Command("access", "A", "Access", "Show who has access and why",
+                run=_open_access, why_not=_why_no_access, shown=False),
         Command("files", "F", "Files", "Show the files in this space and where they are used",
                 run=_space_runner(lambda app, space: app.push_screen(_files_screen(space))), why_not=_why_no_space, shown=False),
         Command("links", "L", "Links", "Show the links in this space, broken links first", run=_open_links, why_not=_why_no_links, shown=False),

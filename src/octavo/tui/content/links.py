@@ -120,7 +120,8 @@ def _why_no_url(app: Shell, item: LinkLocation) -> str | None:
 LINK: Commands[LinkLocation] = Commands(
     "link",
     (
-        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url, run=lambda app, item: copy_text(app, item.url, "Copied the link.")),
+        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
+                run=lambda app, item: copy_text(app, item.url, "Copied the link.")),
     ),
     no_target="Select a link first.",
     find_target=lambda view: view.rows.item,

@@ -151,7 +151,8 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
     (
         *browse_commands("item"),
         Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_filter, shown=False),
-        Command("order", "S", "Sort", "Sort items", shown=False, run=lambda _, view: view.choose_list_order("Sort the inbox")),
+        Command("order", "S", "Sort", "Sort items", shown=False,
+                run=lambda _, view: view.choose_list_order("Sort the inbox")),
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=back_to_list, shown=False),
     ),
 )  # fmt: skip

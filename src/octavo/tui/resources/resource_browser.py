@@ -137,7 +137,8 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
     (
         Command("previous_kind", "left_square_bracket", "Previous", "Show the previous table", key_display="[", shown=False,
                 run=_move_to_table(-1), why_not=_why_single_table),
-        Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]", run=_move_to_table(1), why_not=_why_single_table),
+        Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
+                run=_move_to_table(1), why_not=_why_single_table),
         Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
                 run=lambda _, view: resource_commands.choose_sort_column(view.shell, view.table, view.redraw_list), why_not=_why_not_sorted),
         Command("columns", "F", "Columns", "Show or hide columns",

@@ -349,7 +349,8 @@ PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
     "outcome",
     (
         Command("close", "escape,p", "Back", "Go back to the conflict", run=lambda app, _: app.pop_screen()),
-        Command("send", "ctrl+s", "Save", "Save this page", writes=True, run=lambda _, screen: screen.send(), why_not=lambda _, screen: screen.why_not_send()),
+        Command("send", "ctrl+s", "Save", "Save this page", writes=True, run=lambda _, screen: screen.send(),
+                why_not=lambda _, screen: screen.why_not_send()),
     ),
 )  # fmt: skip
 

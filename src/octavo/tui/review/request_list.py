@@ -211,8 +211,10 @@ LIST_COMMANDS: Commands[RequestListScreen] = Commands(
     "changes",
     (
         *browse_commands("change request"),
-        Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False, run=_choose_filter),
-        Command("order", "S", "Sort", "Sort change requests", shown=False, run=lambda _, view: view.choose_list_order("Sort change requests")),
+        Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
+                run=_choose_filter),
+        Command("order", "S", "Sort", "Sort change requests", shown=False,
+                run=lambda _, view: view.choose_list_order("Sort change requests")),
         Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.active_filters.replace(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),

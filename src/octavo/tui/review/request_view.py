@@ -302,10 +302,12 @@ def _why_no_linters(_: Shell, view: ChangeRequestScreen) -> str | None:
 VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
-        Command("blame", "I", "Blame", "Show who wrote each block of this page", run=_open_blame, why_not=_why_no_blame, shown=False, id="page.blame"),
+        Command("blame", "I", "Blame", "Show who wrote each block of this page", run=_open_blame, why_not=_why_no_blame,
+                shown=False, id="page.blame"),
         Command("continuous", "v", "Continuous", "Switch between one page and all changed pages", shown=False,
                 run=lambda _, view: view.page_diff.toggle_layout(), title_now=lambda _, view: "One page" if view.page_diff.all_pages.is_on else None),
-        Command("lint", "", "Run linters", "Run all linters of this space on the changed pages", run=_run_linters, why_not=_why_no_linters, shown=False),
+        Command("lint", "", "Run linters", "Run all linters of this space on the changed pages", run=_run_linters, why_not=_why_no_linters,
+                shown=False),
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
         Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
