@@ -155,9 +155,11 @@ async def test_at_sign_comes_after_the_letters_typed_before_it(stage: Stage) -> 
         await run.until(lambda: field_texts(run) == ["me@"], "enter the letters in order")
 
 
-async def test_letters_typed_right_after_slash_are_text_of_the_filter(stage: Stage) -> None:
+@pytest.mark.parametrize("filter_key", ["slash", "f9"])
+async def test_letters_typed_right_after_the_key_of_a_filter_are_its_text(stage: Stage, filter_key: str) -> None:
     async with stage.play(start="inbox") as run:
-        for key in ("slash", *"xylo"):
+        run.app.set_keymap({"list.filter": filter_key})
+        for key in (filter_key, *"xylo"):
             run.send_key(key)
         await run.see("/ xylo")
         assert not run.said

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
+from textual.dom import DOMNode
 from textual.errors import NoWidget
 from textual.events import Event, Key, MouseDown, MouseEvent, MouseMove, MouseUp, Paste
 from textual.geometry import Offset
@@ -17,8 +18,8 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import is_whole, nodes_with_priority
-from octavo.tui.widgets.commands import HostApp
+from octavo.tui.terminal.textual_internals import bindings_of_key, is_whole
+from octavo.tui.widgets.commands import HostApp, opens_input
 from octavo.tui.widgets.delay import Delay
 
 UserInput: TypeAlias = Key | Paste | MouseEvent
@@ -100,8 +101,8 @@ class TypeAhead:
         """Returns the screen that got the last event. None if it no longer exists."""
         self._last_target: Callable[[], Widget | None] = lambda: None
         """Returns the widget that got the last event. None if it no longer exists."""
-        self._may_close = False
-        """True if the last event may have closed a dialog or focused a filter."""
+        self._may_move_focus = False
+        """True if the last event may have closed a dialog, or may have opened an input such as a filter."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button. None before the first press."""
         self._is_pressed = False
@@ -129,15 +130,15 @@ class TypeAhead:
             if (
                 isinstance(event, Key | Paste)
                 and not self._is_waiting
-                and self.text.must_drop(event, may_close=self._may_close)
+                and self.text.must_drop(event, may_close=self._may_move_focus)
             ):
                 return
-            may_change = self._is_waiting or self._may_close or self._last_screen() not in (None, self._screen)
+            may_change = self._is_waiting or self._may_move_focus or self._last_screen() not in (None, self._screen)
             if isinstance(event, MouseEvent):
                 await self._handle_mouse(event, may_change=may_change)
             elif may_change or self._screen is None or self._app.focused is None:
                 self._enqueue(event)
-            elif isinstance(event, Key) and nodes_with_priority(self._screen, event.key):
+            elif isinstance(event, Key) and _nodes_with_priority(self._screen, event.key):
                 self._enqueue(event)  # The app handles this key, but the focused widget must handle earlier keys first.
             else:
                 await self._dispatch(event)
@@ -189,12 +190,18 @@ class TypeAhead:
 
     async def _dispatch(self, event: UserInput) -> None:
         self._last_screen = self._screens[event] = ref(self._app.screen)
-        opens_filter = isinstance(event, Key) and event.key == "slash" and not self.text.is_input_focused
-        is_dialog_key = isinstance(event, Key) and event.key in _DIALOG_KEYS
-        self._may_close = isinstance(event, MouseUp) or is_dialog_key or opens_filter
+        self._may_move_focus = isinstance(event, MouseUp) or (
+            isinstance(event, Key) and (event.key in _DIALOG_KEYS or self._opens_input(event.key))
+        )
         target = self._widget_at(event) if isinstance(event, MouseEvent) else self._app.focused
         self._last_target = ref(target) if target is not None else lambda: None
         await self._dispatch_event(event)
+
+    def _opens_input(self, key: str) -> bool:
+        """Return True if a key runs a command after which the user types text, such as a filter."""
+        if self._screen is None or self.text.is_input_focused:
+            return False
+        return any(opens_input(node, binding.id) for node, binding in bindings_of_key(self._screen, key)[:1])
 
     def _widget_at(self, event: MouseEvent) -> Widget | None:
         with suppress(NoWidget):
@@ -234,7 +241,7 @@ class TypeAhead:
 
     def _keys_of_app(self, screen: Screen[Any]) -> list[UserInput]:
         keys = [each for each in self._queue if isinstance(each, Key)]
-        return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
+        return [each for each in keys if self._app in _nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
         """Dispatch the first event of the queue. The others wait again, because the first may open another screen."""
@@ -252,6 +259,11 @@ class TypeAhead:
                 await self._dispatch(copy)
         if self._queue:
             self._enqueue()
+
+
+def _nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
+    """Return the widgets and screens, or the app, that get a key before the focused widget."""
+    return [node for node, binding in bindings_of_key(screen, key) if binding.priority]
 
 
 def _call_in_turn(pumps: Sequence[MessagePump], callback: Callable[[], None]) -> None:

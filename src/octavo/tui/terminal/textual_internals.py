@@ -235,10 +235,10 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
     return chain
 
 
-def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the widgets and screens with a priority binding for a key: they get the key before the focused widget."""
-    chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
-    return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
+def bindings_of_key(screen: Screen[Any], key: str) -> list[tuple[DOMNode, Binding]]:
+    """Return the bindings of a key, each with its widget or screen, or with the app. The first one gets the key first."""
+    chain = screen._binding_chain
+    return [(node, binding) for node, bindings in chain for binding in bindings.key_to_bindings.get(key, ())]
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:

@@ -108,7 +108,8 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command changes data on the server. It is then disabled in read-only mode."""
     takes_text: bool = False
-    """True if the command opens a text input. If it cannot run, the letters that the user types next are ignored."""
+    """True if the command opens a text input. The letters that the user types next wait for the input. If the command
+    cannot run, they are ignored."""
     id: str = ""
     """ID of the command. If empty, the ID is `GROUP.NAME`."""
 
@@ -321,6 +322,11 @@ def add_commands(node: HasCommands, group: Commands[Any]) -> None:
     """Add commands to one widget, screen or app, but not to others of its class."""
     node._commands_by_id = node._commands_by_id | {group.id_of(each): (group, each) for each in group.commands}  # type: ignore[misc]  # The class variable stays as it is.
     add_bindings(cast("DOMNode", node), group.bindings())
+
+
+def opens_input(node: object, id: str | None) -> bool:
+    """Return True if a widget, screen or app has the command `id`, and the command opens a text input."""
+    return isinstance(node, HasCommands) and id in node._commands_by_id and node._commands_by_id[id][1].takes_text
 
 
 def _is_complete(widget: object) -> bool:

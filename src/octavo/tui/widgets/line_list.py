@@ -62,7 +62,7 @@ LIST: Commands[LineList] = Commands(
                 run=lambda _, lines: lines.go_to_heading(1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="}", shown=False),
         Command("previous_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading",
                 run=lambda _, lines: lines.go_to_heading(-1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="{", shown=False),
-        Command("filter", "slash", "Filter", "Filter the list",
+        Command("filter", "slash", "Filter", "Filter the list", takes_text=True,
                 run=lambda _, lines: lines.open_filter(), is_available=lambda _, lines: lines.can_filter, key_display="/"),
         Command("clear", "escape", "Clear", "Clear the filter, or the selection if no filter is set", run=lambda _, lines: lines.clear_filter(),
                 is_available=lambda _, lines: lines.has_filter, shown=False),
