@@ -6,7 +6,6 @@ Measured with 380 tests of journeys and widgets, which take 47 s of processor ti
 | --- | --- | --- |
 | clocks, selector of the event loop, `asyncio.wrap_future` | skips time in which nothing can happen | 242 s |
 | `Compositor.render_update` | renders changes, but makes no output for a terminal; journeys render only lists, trees and pages | 64 s of processor time |
-| `_get_dispatch_methods`, `Reactive.__get__`, `Strip.__init__`, hashes of CSS rules | skip work that gives the same result each time | 6 % more processor time |
 | `Pilot._wait_for_screen`, its intervals | waits only for widgets with messages, and checks more often | 62 s of processor time |
 | `Stylesheet._parse_rules` | parses each source of CSS once for all apps | 20 ms more of processor time for each app |
 
@@ -22,13 +21,12 @@ import os
 import selectors
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
-from rich.segment import Segment
 from textual import _wait
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
@@ -37,12 +35,9 @@ from textual.cache import LRUCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
-from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
-from textual.reactive import Reactive
 from textual.screen import Screen
-from textual.strip import Strip
 from textual.widget import Widget
 
 from octavo.tui.terminal.polite_thread import background_thread
@@ -59,11 +54,6 @@ _wait_for_screen = Pilot._wait_for_screen
 _parse_rules, _set_variables_of = Stylesheet._parse_rules, Stylesheet.set_variables
 _rules: dict[tuple[tuple[str, str], ...], LRUCache[Any, Any]] = {}
 """The parsed sources of CSS, by the variables of the first theme. Rules of other themes are not shared."""
-_get_dispatch_methods, _get_reactive = MessagePump._get_dispatch_methods, Reactive.__get__
-_Methods = list[tuple[type, Callable[..., Any]]]
-_methods: dict[tuple[type, str, type[Message]], _Methods | None] = {}
-"""The methods that handle a message, by the type of the receiver, their name and the type of the message. None if they
-depend on the widget that sent the message."""
 _skipped = 0.0
 _is_painting_delayed = False
 _paints_only_lists = False
@@ -204,53 +194,6 @@ def _set_variables(stylesheet: Stylesheet, variables: dict[str, str]) -> None:
     _set_variables_of(stylesheet, variables)
 
 
-def _dispatch_methods(
-    pump: MessagePump, name: str, message: Message
-) -> Iterable[tuple[type, Callable[..., Awaitable[Any]]]]:
-    """Yield the methods that handle a message, and remember them for the next message of this type."""
-    key = type(pump), name, type(message)
-    if key not in _methods:
-        _methods[key] = _find_methods(*key)
-    if (methods := _methods[key]) is None:
-        yield from _get_dispatch_methods(pump, name, message)
-        return
-    for owner, method in methods:
-        if message._no_default_action:
-            break
-        yield owner, method.__get__(pump, owner)
-
-
-def _find_methods(receiver: type, name: str, kind: type[Message]) -> _Methods | None:
-    found = []
-    for owner in receiver.__mro__:
-        decorated = owner.__dict__.get("_decorated_handlers") or {}
-        if any(each in decorated for each in kind.__mro__):
-            return None
-        method = owner.__dict__.get(f"_{name}") or owner.__dict__.get(name)
-        if method is not None and not getattr(method, "_textual_on", None):
-            found.append((owner, method))
-    return found
-
-
-def _get_stored_value(reactive: Reactive[Any], node: Any, kind: Any) -> Any:
-    """Return the value of a reactive attribute. Textual first checks whether the node has an ID."""
-    if node is not None and not hasattr(kind, reactive.compute_name):
-        try:
-            return node.__dict__[reactive.internal_name]
-        except KeyError:
-            pass
-    return _get_reactive(reactive, node, kind)
-
-
-def _init_strip(strip: Strip, segments: Iterable[Segment], cell_length: int | None = None) -> None:
-    """Initialize a strip with dictionaries as caches. Textual creates seven objects that limit their size."""
-    caches: Any = strip
-    caches._segments, caches._cell_length = list(segments), cell_length
-    caches._divide_cache, caches._crop_cache, caches._style_cache, caches._filter_cache = {}, {}, {}, {}
-    caches._line_length_cache, caches._crop_extend_cache, caches._offsets_cache = {}, {}, {}
-    caches._render_cache = caches._link_ids = caches._cell_count = None
-
-
 if hasattr(os, "waitid"):
     time.monotonic = lambda: _monotonic() + _skipped
     time.perf_counter = lambda: _perf_counter() + _skipped
@@ -261,7 +204,3 @@ Pilot._wait_for_screen = _wait_for_busy_widgets  # type: ignore[assignment, meth
 Compositor.render_update = _render_changes  # type: ignore[assignment]  # for all apps
 Stylesheet._parse_rules = _share_rules  # type: ignore[assignment, method-assign]  # for all apps
 Stylesheet.set_variables = _set_variables  # type: ignore[assignment, method-assign]  # for all apps
-MessagePump._get_dispatch_methods = _dispatch_methods  # type: ignore[assignment, method-assign]  # for all apps
-Reactive.__get__ = _get_stored_value  # type: ignore[assignment, method-assign]  # for all apps
-Strip.__init__ = _init_strip  # type: ignore[assignment, method-assign]  # for all apps
-RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]  # Equal to the hash of Textual, but faster.
