@@ -99,8 +99,15 @@ def load(
         content = _FolderReader(context, folder_read, old_content, opened, on_progress).convert()
     with context.store.transaction():
         if _last_load(context, _find_space(context, folder_read, space_id)) != last_load:
-            ids: Json = {"organization_id": organization_id, "author_id": author_id, "space_id": space_id}
-            return load(context, folder, **ids, on_progress=on_progress)  # Another process has loaded the folder.
+            # Another process has loaded the folder meanwhile.
+            return load(
+                context,
+                folder,
+                organization_id=organization_id,
+                author_id=author_id,
+                space_id=space_id,
+                on_progress=on_progress,
+            )
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(context, organization_id, title=name)
@@ -267,9 +274,7 @@ class _FolderReader:
         # A file may come back, for example after a Git checkout, so its ID is kept.
         used_ids = {*self._ids_by_key.values()}
         deleted_ids = {key: each for key, each in self.last_load["keys"].items() if each not in used_ids}
-        return {
-            **content_fields, "variables": self._read_variables(), "keys": {**deleted_ids, **self._ids_by_key}
-        }  # fmt: skip
+        return {**content_fields, "variables": self._read_variables(), "keys": {**deleted_ids, **self._ids_by_key}}
 
     def _read_page(self, path: Path) -> tuple[Json, str]:
         if not os.path.lexists(self.folder.root / path):

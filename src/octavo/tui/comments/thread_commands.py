@@ -78,7 +78,7 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
     "draft",
     (
         Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
-                run=discard, why_not=why_not_discard, shown=False),
+                run=discard, why_not=why_not_discard, acts_at_once=True, shown=False),
     ),
     find_target=lambda view: view.drafts_in_selection,
 )  # fmt: skip
@@ -245,6 +245,7 @@ def _bulk_command(
     run_selected: Callable[[Shell, BulkSelection, Callable[[], None]], None],
     *,
     writes: bool = False,
+    acts_at_once: bool = False,
     shown: bool = False,
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
@@ -268,7 +269,17 @@ def _bulk_command(
         return why_not_in_discussion(app, target.at, name, target.thread, target.message)
 
     return Command(
-        name, keys, title, help, run, why_not, title_now, shown=shown, key_display=key_display, writes=writes
+        name,
+        keys,
+        title,
+        help,
+        run,
+        why_not,
+        title_now,
+        shown=shown,
+        key_display=key_display,
+        writes=writes,
+        acts_at_once=acts_at_once,
     )
 
 
@@ -325,8 +336,8 @@ def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, title_now=_resolve_label,
-                run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=resolve),
+        _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, acts_at_once=True,
+                title_now=_resolve_label, run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=resolve),
         _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=reply),
         _single_command("new", "C", "Comment on page", "Comment on this thread's page",

@@ -37,10 +37,6 @@ T = TypeVar("T")
 
 N = TypeVar("N", bound=ListFilter)
 
-_RUN_AT_ONCE = frozenset(
-    ("comments.resolve", "inbox.resolve", "inbox.done", "draft.discard", "inbox.discard", "change.ready")
-)
-"""IDs of the commands that change the selected item without a confirmation."""
 REPLACEMENT_SECONDS = 0.7
 """A key pressed this soon after the selected item was removed is probably meant for that item."""
 OWN_ACTION_SECONDS = 1.0
@@ -160,7 +156,8 @@ class ListView(View, Generic[T]):
             acted_at, self._acted_at = self._acted_at, monotonic()
             replaced_at, self.rows.replaced_at = self.rows.replaced_at, -inf
             earliest_time = max(acted_at + OWN_ACTION_SECONDS, self._acted_at - REPLACEMENT_SECONDS)
-            if id in _RUN_AT_ONCE and replaced_at > earliest_time:  # The key was meant for the item that was removed.
+            # If the selected item was just removed, the key was meant for that item.
+            if self._commands_by_id[id][1].acts_at_once and replaced_at > earliest_time:
                 self.shell.explain("The list has just changed, and another item is selected now. Press the key again.")
                 return None
         return super().action_command(id)

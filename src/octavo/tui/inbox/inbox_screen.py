@@ -137,12 +137,12 @@ def _copy_tab_settings(view: InboxScreen) -> None:
 ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done,
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done, acts_at_once=True,
                 title_now=lambda _, selected: "Move back" if selected.are_hidden else None),
         Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
-                run=row_commands.discard, why_not=row_commands.why_not_discard, shown=False),
-        Command("unread", "minus", "Unread", "Mark the item as unread", run=row_commands.mark_unread, shown=False),
+                run=row_commands.discard, why_not=row_commands.why_not_discard, acts_at_once=True, shown=False),
+        Command("unread", "minus", "Unread", "Mark the item as unread", run=row_commands.mark_unread, acts_at_once=True, shown=False),
     ),
     no_target="No item is selected.",
 )  # fmt: skip

@@ -401,7 +401,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=choose_reviewers, why_not=why_no_reviewers),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
-                writes=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
+                writes=True, acts_at_once=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
                 why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests),
                 title_now=lambda _, target: "Convert to draft" if target.change_request.status == "open" else None),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",

@@ -107,6 +107,9 @@ class Command(Generic[T]):
     """True if the key runs the command before the focused widget gets the key."""
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command changes data on the server. It is then disabled in read-only mode."""
+    acts_at_once: bool = False
+    """True if the command changes the selected item without a confirmation. If a list has just replaced that item, the
+    user must press the key again."""
     takes_text: bool = False
     """True if the command opens a text input. The letters that the user types next wait for the input. If the command
     cannot run, they are ignored."""
