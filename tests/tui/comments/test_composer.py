@@ -330,6 +330,28 @@ async def test_keys_pressed_while_saving_go_to_the_screen_below() -> None:
         assert app.answers == ["yes"]
 
 
+async def test_text_pasted_while_saving_goes_to_the_screen_below() -> None:
+    class AppWithPaste(ComposerApp):
+        pasted = ""
+
+        def on_paste(self, event: Paste) -> None:
+            self.pasted += event.text
+
+    app = AppWithPaste()
+    async with app.run_test() as pilot:
+        composer = await app.open_composer()
+        await pilot.press(*"yes")
+        app.disk.clear()
+        await pilot.press("ctrl+s")
+        app.post_message(Paste("next"))
+        await pilot.pause()
+        await pilot.press("ctrl+v")
+        assert (composer.text, app.pasted) == ("yes", "")
+        app.disk.set()
+        await until(pilot, lambda: app.answers == ["yes"])
+        await until(pilot, lambda: app.pasted == "next")
+
+
 async def test_shared_email_domain_finds_no_member() -> None:
     app, crew = ComposerApp(), FakeMembers()
     crew.people[:] = [User(id=name, display_name=name, email=f"{name}x@harbour.example") for name in ("Ada", "Tom")]

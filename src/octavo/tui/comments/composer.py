@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.events import AppBlur, Key, ScreenSuspend
+from textual.events import AppBlur, Key, Paste, ScreenSuspend
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
@@ -123,8 +123,8 @@ class Composer(Dialog[str | None]):
         """Newest text that is being saved. None if no save is running."""
         self._draft_delay = DraftDelay(self)
         self._is_sending = self._is_closed = False
-        self._queued_keys: list[Key] = []
-        """Keys pressed while the text is saved before sending. The screen below the dialog gets them."""
+        self._queued_input: list[Key | Paste] = []
+        """Keys and pasted texts while the text is saved before sending. The screen below the dialog gets them."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -333,22 +333,24 @@ class Composer(Dialog[str | None]):
             self.is_pending = True
             self.send()
 
-    def on_key(self, event: Key) -> None:
+    @on(Key)
+    @on(Paste)
+    def _queue_while_sending(self, event: Key | Paste) -> None:
         if self._is_sending:
             event.stop()
-            self._queued_keys.append(event)
+            self._queued_input.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
         """Wait until the text is saved, then close with the text as the result. Stay open if saving fails."""
         is_saved = await self._finish_saving(text, saving)
-        queued_keys, self._queued_keys = self._queued_keys, []
+        queued_input, self._queued_input = self._queued_input, []
         if self._is_closed:
             return
         if is_saved and self.app.screen is self:
             self._is_closed = True
             self.dismiss(text)
-            for key in queued_keys:
-                self.app.post_message(Key(key.key, key.character))
+            for event in queued_input:
+                self.app.post_message(Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text))
         else:
             self._is_sending = self.text_area.read_only = self.is_pending = False
 

@@ -119,11 +119,13 @@ class TextEditor(TextArea):
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
-        event.stop()
-        self._paste(event.text)
+        if not self.read_only:
+            event.stop()
+            self._paste(event.text)
 
     def action_paste(self) -> None:
-        self._paste(self.app.clipboard)
+        if not self.read_only:
+            self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
         """Delete the text in a range. If it has only a cut of a long line, delete the letter beside the cut."""
