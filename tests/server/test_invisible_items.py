@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from octavo.api import collections, invites, permissions, site_structure, spaces
+from octavo.api import collections, content, invites, links, permissions, redirects, site_structure, spaces
 from octavo.api.operation import CollectionRef, Operation, SpaceRef
+from octavo.api.redirects import ToPage, ToSection, ToSpace
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.api.wire import encode
+from octavo.server.rest import RequestContext
 from tests.server.sample_sites import create_site
-from tests.server.small_platform import ACME, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, Ask, check_refused, replace_pages, space_with
 
 SECRET = "Merger with North"
 PEOPLE = ("mia", "sam", "gil")
@@ -106,3 +108,39 @@ async def test_section_hides_an_invisible_space_from_readers(ask: Ask, unseen: t
             assert answer.status_code in (200, 404)
             assert SECRET not in answer.text
     assert SECRET in (await ask.http("GET", encode(site_structure.Get(at=at)).url)).text
+
+
+async def test_redirect_reveals_no_path_of_an_invisible_space(ask: Ask, unseen: tuple[SpaceRef, CollectionRef]) -> None:
+    at = await create_site(ask, await space_with(ask, "Open"))
+    section = await ask(site_structure.CreateSection(at=at, space_id=unseen[0].space_id))
+    site_space = section.site_spaces[0].id
+    (page,) = (await ask(content.ListPages(at=unseen[0]))).pages
+    destinations = (
+        ToSection(site_section_id=section.id),
+        ToSpace(site_space_id=site_space),
+        ToPage(site_space_id=site_space, page_id=page.id),
+    )
+    for number, destination in enumerate(destinations):
+        await ask(redirects.Create(at=at, source=f"/old{number}", destination=destination))
+        resolve = redirects.Resolve(at=at, source=f"/old{number}")
+        assert (await ask(resolve)).target
+        for user in ("sam", "gil"):
+            assert "merger" not in (await check_refused(ask(resolve, user), 404)).lower()
+    for destination in destinations[1:]:
+        await check_refused(ask(redirects.Create(at=at, source="/new", destination=destination), "mia"), 404)
+
+
+async def test_link_to_a_user_of_another_organization_is_broken(ask: Ask, context: RequestContext) -> None:
+    context.store.put("/users/zed", {"id": "zed", "displayName": SECRET, "email": "zed@north.example"})
+    space = await space_with(ask, guide="[her](/users/zed) [me](/users/ada) [you](/users/sam)")
+    target = {"kind": "user", "user": "zed"}
+    await replace_pages(ask, space, [{"id": "link", "type": "link", "title": "Her", "target": target}])
+    assert [each.status for each in (await ask(links.ListOfSpace(at=space.ref))).items] == ["broken"]
+    await replace_pages(ask, space, context.store.get(f"/spaces/{space.id}/revisions/{space.revision}")["pages"])
+    found = (await ask(links.ListOfSpace(at=space.ref), "sam")).items
+    assert [(each.status, each.target_reference and each.target_reference.kind) for each in found] == [
+        ("broken", "url"),
+        ("ok", "user"),
+        ("ok", "user"),
+    ]
+    assert SECRET not in ask.last.text

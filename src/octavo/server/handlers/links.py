@@ -24,7 +24,7 @@ from octavo.server.handlers.change_requests import (
 )
 from octavo.server.handlers.content import app_url, present_file, present_page, present_reusable
 from octavo.server.handlers.openapi_specs import present_spec
-from octavo.server.handlers.organizations import present_organization, present_user
+from octavo.server.handlers.organizations import can_see_user, present_organization, present_user
 from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.handlers.spaces import (
     file_of,
@@ -92,7 +92,7 @@ class LinkedResource:
 
 
 class RevisionLinks:
-    """All links in a revision. A link to a page or file that the caller cannot see is broken."""
+    """All links in a revision. A link to something that the caller cannot see is broken."""
 
     def __init__(self, context: RequestContext, revision: Json) -> None:
         self._context = context
@@ -176,7 +176,7 @@ class RevisionLinks:
             case page_links.CollectionLink(collection_id=target_id):
                 target = self._collection_target(target_id, status)
             case page_links.UserLink(user_id=target_id):
-                target = LinkTarget(status, "user", target_id) if self._find_document("users", target_id) else None
+                target = self._user_target(target_id, status)
             case page_links.BrokenLink(is_outside_tree=is_outside):
                 # The platform cannot check files outside the folder.
                 target = LinkTarget(status, "url", href) if is_outside and self._is_folder else None
@@ -210,7 +210,7 @@ class RevisionLinks:
             case "collection":
                 target = self._collection_target(target_id, "ok")
             case "user":
-                target = LinkTarget("ok", "user", target_id) if self._find_document("users", target_id) else None
+                target = self._user_target(target_id, "ok")
             case _:
                 exists = any(each["id"] == target_id for each in self._revision["reusableContents"])
                 target = LinkTarget("ok", "reusable-content", target_id, space_id) if exists else None
@@ -239,6 +239,10 @@ class RevisionLinks:
         collection = self._find_document("collections", collection_id)
         is_visible = collection is not None and can_see_collection(self._context, collection)
         return LinkTarget(status, "collection", collection_id) if is_visible else None
+
+    def _user_target(self, user_id: str, status: str) -> LinkTarget | None:
+        is_visible = ID_PATTERN.fullmatch(user_id) and can_see_user(self._context, user_id)
+        return LinkTarget(status, "user", user_id) if is_visible else None
 
     def _specification_target(self, slug: str) -> LinkTarget:
         exists = self._find_document(f"orgs/{self._space['organization']}/openapi", slug)

@@ -54,15 +54,15 @@ def _get_me(op: users.Me, context: RequestContext) -> Json:
 
 @handle.register
 def _get_user(op: users.Get, context: RequestContext) -> Json:
-    user = context.store.get(f"/users/{op.user_id}")
-    if op.user_id != context.caller and not _have_common_organization(context, op.user_id):
+    if not can_see_user(context, op.user_id):
         raise MissingResource(f"/users/{op.user_id}")
-    return present_user(context, user["id"])
+    return present_user(context, op.user_id)
 
 
-def _have_common_organization(context: RequestContext, user_id: str) -> bool:
-    organizations = [organization["id"] for organization in context.store.all("/orgs")]
-    return any(membership(context, each) and membership(context, each, user_id) for each in organizations)
+def can_see_user(context: RequestContext, user_id: str) -> bool:
+    """Return whether a user is the caller, or a member of an organization of the caller."""
+    own_organizations = [each["id"] for each in context.store.all("/orgs") if membership(context, each["id"])]
+    return user_id == context.caller or any(membership(context, each, user_id) for each in own_organizations)
 
 
 def present_member(context: RequestContext, organization_id: str, member: Json) -> Json:

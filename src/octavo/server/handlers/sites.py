@@ -16,18 +16,20 @@ from urllib.parse import quote, unquote_to_bytes
 
 from octavo.api import adaptive_schema, mcp_servers, redirects, share_links, sites
 from octavo.api.folding import fold
+from octavo.api.operation import SiteRef
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, spaces
 from octavo.server.handlers.organizations import present_user
 from octavo.server.handlers.permissions import ROLES, allows, organization_guard, organization_role, refuse_guests, role
 from octavo.server.handlers.site_structure import (
+    SiteView,
     new_site_space,
     refuse_invalid_segment,
     require_addable_space,
     site_view,
     title_from_space,
 )
-from octavo.server.handlers.site_tree import SiteTree
+from octavo.server.handlers.site_tree import SiteTree, StoredSiteParts
 from octavo.server.handlers.spaces import add_first_revision, get_current, set_current
 from octavo.server.rest import (
     Refusal,
@@ -353,13 +355,12 @@ def _present_redirect(context: RequestContext, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, context: RequestContext, document: Json) -> Json:
-    site_path = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
-    other_redirect = context.store.find_by(f"{site_path}/redirects", "source", source)
+    other_redirect = context.store.find_by(f"{site_tree.site_path(op.at)}/redirects", "source", source)
     if other_redirect and other_redirect["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     if op.destination is not None:
-        _destination_url(context, site_path, document["destination"])
+        _destination_url(context, op.at, document["destination"])
     return {**document, "source": source}
 
 
@@ -373,14 +374,13 @@ def _list_redirects(op: redirects.List, context: RequestContext) -> Json:
 
 @handle.register
 def _resolve_redirect(op: redirects.Resolve, context: RequestContext) -> Json:
-    site_path = site_tree.site_path(op.at)
     source = normalize_path(op.source)
-    redirect = context.store.find_by(f"{site_path}/redirects", "source", source)
+    redirect = context.store.find_by(f"{site_tree.site_path(op.at)}/redirects", "source", source)
     if redirect is None:
         raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {
         "redirect": _present_redirect(context, redirect),
-        "target": _destination_url(context, site_path, redirect["destination"], op.share_key),
+        "target": _destination_url(context, op.at, redirect["destination"], op.share_key),
     }
 
 
@@ -398,18 +398,24 @@ def normalize_path(source: str) -> str:
     return "/" + "/".join(segments)
 
 
-def _destination_url(context: RequestContext, site_path: str, destination: Json, share_key: str | None = None) -> str:
-    tree = site_tree.load_site(context, site_path)
+def _destination_url(context: RequestContext, at: SiteRef, destination: Json, share_key: str | None = None) -> str:
+    """Return the URL to which a redirect leads. Raises MissingResource if the caller cannot see its destination."""
+    view = site_view(context, at, share_key)
     if destination["kind"] == "site-section":
-        section = context.store.get(f"{site_path}/sections/{destination['siteSectionId']}")
-        return site_tree.section_url(context, tree, section, share_key)
-    site_space = context.store.get(f"{site_path}/site-spaces/{destination['siteSpaceId']}")
-    if site_space["space"] not in tree.spaces:
-        raise MissingResource(f"/spaces/{site_space['space']}")
-    start = site_tree.site_space_url(context, tree, site_space, share_key)
+        section = _visible_part(view, "sections", view.sections(), destination["siteSectionId"])
+        return site_tree.section_url(context, view.tree, section, share_key)
+    site_space = _visible_part(view, "site-spaces", view.site_spaces(), destination["siteSpaceId"])
+    start = site_tree.site_space_url(context, view.tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
     page = page_trees.find_page(get_current(context, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
-        raise MissingResource(f"{site_path}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
+        raise MissingResource(f"{view.tree.path}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])
+
+
+def _visible_part(view: SiteView, folder: str, visible_parts: StoredSiteParts, part_id: str) -> Json:
+    for part in visible_parts:
+        if part.document["id"] == part_id:
+            return part.document
+    raise MissingResource(f"{view.tree.path}/{folder}/{part_id}")
