@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -11,6 +12,7 @@ from octavo.data.state_db import StateDb
 from octavo.documents.source_reader import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import MAX_STORED_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 from tests.tui.reader.test_while_loading import finish_loading, loading_page
@@ -118,3 +120,28 @@ async def test_position_is_read_while_the_thread_renders_wide_blocks() -> None:
         rendering.start()
         while rendering.is_alive():
             assert app.pane.navigation.current_position.view_state is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda blocks: ["New.", "Also new.", *blocks], "Paragraph 9."),
+        (lambda blocks: blocks[2:], "Paragraph 9."),
+        (lambda blocks: [*blocks[8:]], "Paragraph 9."),
+        (lambda blocks: [*blocks[:9], "An edited paragraph.", *blocks[10:]], "An edited paragraph."),
+    ],
+)
+async def test_selected_block_stays_selected_when_the_page_changes(
+    change: Callable[[list[str]], list[str]], expected: str
+) -> None:
+    blocks = [f"Paragraph {number}." for number in range(40)]
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown("\n\n".join(blocks), key="p")
+        await pilot.press("j", "j", *["right_parenthesis"] * 8)
+        assert bar_column(view) == ["Paragraph 9."]
+        view.show_markdown("\n\n".join(change(blocks)), key="p")
+        await pilot.press("c")
+        assert [each.block.plain() for each in app.said if isinstance(each, Reader.CommentRequested)] == [expected]
+        assert bar_column(view) == [expected]

@@ -51,6 +51,10 @@ class BlockCursor(PanePart):
 
     def lines_changed(self) -> None:
         self._spans = {}
+        if self.selected is not None:
+            # Blocks may have been added or removed above the selected block.
+            chunk_index, block = self.selected
+            self.selected = (self.viewport.contents.find_chunk_index(chunk_index, block.key), block)
 
     # Painting
 
@@ -107,14 +111,16 @@ class BlockCursor(PanePart):
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
-        """Return the block for commands: the selected, else the first visible block. None if no block is visible."""
+        """Return the block for commands: the selected block, or if it is gone, the nearest visible block. If no block
+        was selected, the first visible block. None if no block is visible."""
+        selected_index = 0
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
-            chunk_index, block = self.selected
-            spans = self.spans_of(chunk_index)
+            selected_index, block = self.selected
+            spans = self.spans_of(selected_index)
             same_key = (span for span in spans if block.key and span.block.key == block.key)
             if span := next((span for span in spans if span.block is block), None) or next(same_key, None):
                 return span
-        return next(iter(self.visible_spans()), None)
+        return min(self.visible_spans(), key=lambda span: abs(span.chunk_index - selected_index), default=None)
 
     @property
     def region(self) -> Region:

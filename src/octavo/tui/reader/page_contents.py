@@ -295,7 +295,7 @@ class PageContents(Contents):
 
         nearest_first = (
             index
-            for distance in range(len(virtual_lines))
+            for distance in range(max(len(virtual_lines), expected_index + 1))
             for index in (expected_index - distance, expected_index + distance)
         )
         return next(filter(contains, nearest_first), expected_index) if key else expected_index
