@@ -37,6 +37,17 @@ async def test_pasted_text_is_adapted_to_the_field(kind: type[LineInput | TextEd
         assert (field.value if isinstance(field, LineInput) else field.text).endswith("x")
 
 
+async def test_text_from_the_external_editor_has_no_control_characters() -> None:
+    field = TextEditor("typed")
+    app = Scratch(field)
+    async with app.run_test() as pilot:
+        field.load_text(PASTED)
+        await pilot.pause()
+        assert harmless(shown(app).split("\n"))
+        assert harmless(field.text.split("\n"))
+        assert field.text.endswith("\ntwo")
+
+
 async def test_paste_below_the_last_line_can_be_undone() -> None:
     field = TextEditor()
     app = Scratch(field)

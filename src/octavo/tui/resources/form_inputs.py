@@ -19,7 +19,7 @@ from textual.widgets import Input, TextArea
 from octavo.api import permissions
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.api.safety import safe_address, safe_text
+from octavo.api.safety import safe_address
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.resource import LoadedItems, ReferenceList
@@ -168,7 +168,7 @@ class FieldRow(Vertical):
         if text == self.text:
             return
         if isinstance(self.input, TextArea):
-            self.input.load_text(safe_text(text))
+            self.input.load_text(text)
             _move_to_end(self.input)
         elif isinstance(self.input, Input):
             self.input.value = safe_address(text)

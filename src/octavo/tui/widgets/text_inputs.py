@@ -109,7 +109,7 @@ class TextEditor(TextArea):
 
     def load_text(self, text: str) -> None:
         """Replace the whole text, and clear the undo history. Unlike in Textual, the document stays the same object."""
-        self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
+        self.replace(safe_text(text), self.document.start, self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
         self.history.clear()
 
