@@ -307,3 +307,17 @@ async def test_match_that_wraps_in_a_table_does_not_shift_other_matches() -> Non
             assert bar_column(app.pane)[0].startswith(f"row {number}")
             assert marked_text(app.pane) == ("water level" if number > 1 else "")
             await pilot.press("n")
+
+
+async def test_title_of_a_tab_that_is_not_selected_is_marked() -> None:
+    tabs = "".join(f'{{% tab title="{name} tool" %}}\nRun the {name} tool.\n{{% endtab %}}\n' for name in ("a", "b"))
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.pane.show(parse(f"{{% tabs %}}\n{tabs}{{% endtabs %}}\n"), key="p")
+        await pilot.press("slash", *"b tool", "enter")
+        assert app.pane.find_bar.search_status == "1 of 2"
+        assert marked_text(app.pane) == "b tool"
+        assert "Run the a tool." in screen(app.pane)
+        await pilot.press("n")
+        assert marked_text(app.pane) == "b tool"
+        assert bar_column(app.pane) == ["Run the b tool."]

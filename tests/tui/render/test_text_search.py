@@ -63,3 +63,52 @@ def test_only_visible_text_is_found(page: str, needle: str) -> None:
     context = LayoutContext(Styles.plain(), ViewState(), render_block)
     lines = [line for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76)]
     assert len(finds) == len({mark.nth for mark in match_spans(lines, needle)}) == 1
+
+
+API = (
+    '{% swagger method="post" path="/v1/refunds" baseUrl="https://api.example.com" summary="Create a refund" %}\n'
+    '{% swagger-parameter in="body" name="amount" type="integer" %}\nIn cents.\n{% endswagger-parameter %}\n'
+    '{% swagger-response status="200: OK" description="Refunded" %}\n{% endswagger-response %}\n{% endswagger %}\n'
+)
+SELECT = (
+    '<table><thead><tr><th>Name</th><th data-type="select">State<select><option value="x1" label="In review"></option>'
+    '</select></th><th data-type="checkbox">Done</th></tr></thead><tbody><tr><td>map</td><td>x1</td><td>true</td></tr>'
+    "</tbody></table>\n"
+)
+TABS = (
+    '{% tabs %}\n{% tab title="npm" %}\nRun it.\n{% endtab %}\n{% tab title="yarn" %}\nRun yarn.\n{% endtab %}\n'
+    "{% endtabs %}\n"
+)
+UPDATES = '{% updates %}\n{% update date="2026-05-02" tags="new" %}\nWords.\n{% endupdate %}\n{% endupdates %}\n'
+
+
+@pytest.mark.parametrize(
+    ("page", "needle", "count"),
+    [
+        (API, "post", 1),
+        (API, "example.com/v1", 1),
+        (API, "integer", 1),
+        (API, "200", 1),
+        (SELECT, "in review", 1),
+        (SELECT, "x1", 0),
+        (SELECT, "true", 0),
+        (TABS, "yarn", 1),
+        (UPDATES, "new", 1),
+        ("{% if visitor.claims.beta %}\nWords.\n{% endif %}\n", "claims", 1),
+        ('{% carousel speed="fast" %}\nWords.\n{% endcarousel %}\n', "fast", 1),
+        ('{% content-ref url="guide/start.md" %}\n[start.md](guide/start.md)\n{% endcontent-ref %}\n', "start", 1),
+        ('{% file src=".gitbook/assets/terms.pdf" %}\nNew words.\n{% endfile %}\n', "terms", 1),
+    ],
+)
+def test_shown_text_of_attributes_is_found(page: str, needle: str, count: int) -> None:
+    view_state = ViewState()
+    context = LayoutContext(Styles.plain(), view_state, render_block)
+    blocks = parse(page).blocks
+    finds = [
+        find
+        for find in BlockTextFinder(enumerate(blocks)).find(needle)
+        if find is not None and not view_state.hides(find.path)
+    ]
+    lines = [line for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76)]
+    assert len({mark.nth for mark in match_spans(lines, needle)}) == count
+    assert len(finds) == count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ from octavo.tui.reader.viewport import MARK_WIDTH, Contents, Viewport
 from octavo.tui.render.block_slices import SliceBounds, block_source, slice_bounds, whole_block
 from octavo.tui.render.code import is_code_collapsed
 from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.embeds import shown_text
 from octavo.tui.render.layout import (
     PageChunk,
     ThreadMarks,
@@ -369,9 +371,7 @@ class PageContents(Contents):
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
         blocks = ((index, chunk.content) for index, chunk in enumerate(lines.chunks))
-        return BlockTextFinder(
-            blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
-        )
+        return BlockTextFinder(blocks, partial(shown_text, targets=self.deferred.targets))
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
         view_state = self.viewport.view_state

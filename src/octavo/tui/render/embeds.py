@@ -15,7 +15,7 @@ from rich.style import Style
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.tui.render.block_slices import has_end, has_start, whole_block
-from octavo.tui.render.deferred import LinkDestination, ThumbnailQuery, link_destination
+from octavo.tui.render.deferred import LinkDestination, LinkTargets, LinkTitle, ThumbnailQuery, link_destination
 from octavo.tui.render.layout_context import LayoutContext, file_name, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -95,7 +95,7 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
     clickable = Clickable("file", src)
     left = [
         decoration(f"{styles.glyphs.download} ", styles.accent, clickable),
-        StyledText(title.text if title is not None else file_name(src) or "file", styles.link, clickable),
+        StyledText(link_block_text(block, title), styles.link, clickable),
     ]
     right = [decoration(title.location if title is not None and title.location else "file", styles.muted)]
     return add_caption(context, block, render_bar(context, left, right, width), width)
@@ -140,7 +140,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
 def render_content_ref(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a link block: the title of the linked page, and its path or space."""
     styles, glyphs, url = context.styles, context.styles.glyphs, str(block.attrs.get("url") or "")
-    words = content_ref_text(block)
+    words = link_block_text(block, None)
     title, destination = context.title_of(url), link_destination(url, context.link_targets)
     if destination in (LinkDestination.BROKEN, LinkDestination.REFUSED):
         problem = (
@@ -155,7 +155,7 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     sign = glyphs.external if destination is LinkDestination.OUTSIDE else glyphs.arrow
     detail = "" if file_name(url).removesuffix(".md") == words else url
     if title is not None and (title.title or title.location):
-        words, detail = title.text or words, title.location
+        words, detail = link_block_text(block, title), title.location
     left = [
         decoration(f"{sign} ", styles.accent, clickable),
         StyledText(words, styles.link + Style(bold=True), clickable),
@@ -164,10 +164,27 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     return render_bar(context, left, right, width)
 
 
-def content_ref_text(block: Block) -> str:
-    """Return the text of a link block, else the file name in its URL."""
-    words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md")
-    return words or file_name(str(block.attrs.get("url") or ""))
+def link_block_text(block: Block, title: LinkTitle | None) -> str:
+    """Return the name that a file or link block shows: the title of its target, else its own text or file name."""
+    if title is not None and title.text:
+        return title.text
+    words = " ".join(plain_text(block.runs).split()).removesuffix(".md") if block.kind == "content-ref" else ""
+    return words or file_name(_address(block)) or "file"
+
+
+def _address(block: Block) -> str:
+    return str(block.attrs.get("url") or block.attrs.get("src") or "")
+
+
+def shown_text(block: Block, targets: LinkTargets | None = None) -> str:
+    """Return the text that a block shows, without its attributes. `targets` has the titles of linked pages."""
+    if block.kind == "openapi" or "value" in block.attrs:
+        return ""  # The runs are the text for other apps, or the value that a checkbox or a rating shows as a sign.
+    text = targets.text_of(block.runs) if targets is not None else plain_text(block.runs)
+    if block.kind not in ("content-ref", "file"):
+        return text
+    name = link_block_text(block, targets.title_of(_address(block)) if targets is not None else None)
+    return name if block.kind == "content-ref" else f"{name}\n{text}"
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:

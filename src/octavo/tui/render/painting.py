@@ -16,9 +16,10 @@ from textual.strip import Strip
 from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import cells_by_column, has_start
-from octavo.tui.render.embeds import is_caption_in_frame
+from octavo.tui.render.embeds import is_caption_in_frame, shown_text
 from octavo.tui.render.styled_lines import Line, StyledText, cells, crop, searched_texts, segments, width_of
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.tables import select_labels
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
@@ -109,7 +110,7 @@ def bottom_line(
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
 
 
-_SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url")
+_SEARCHED_ATTRIBUTES = "title method path status description name type date summary url expression".split()
 MAX_MATCHES = 10_000
 """Maximum number of matches that a search finds."""
 _LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
@@ -163,10 +164,10 @@ class BlockTextFinder:
     def __init__(
         self,
         blocks: Iterable[tuple[int, Block]],
-        text_of: Callable[[tuple[Run, ...]], str] = plain_text,
+        text_of: Callable[[Block], str] = shown_text,
         letters_per_section: int = _LETTERS_PER_SECTION,
     ) -> None:
-        """`blocks` yields each block or slice with the index of its chunk. `text_of` returns the text of runs as the
+        """`blocks` yields each block or slice with the index of its chunk. `text_of` returns the text of a block as the
         user sees it. If getting the next block is slow, choose a small `letters_per_section`."""
         self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
         self._sections: list[_Section] = []
@@ -224,28 +225,37 @@ class BlockTextFinder:
         self, chunk_index: int, block: Block, ancestors: tuple[Block, ...]
     ) -> Iterator[tuple[_BlockText, str]]:
         path = (*ancestors, block)
-        # The runs of an OpenAPI block are its text for other apps. Octavo does not show them, so they are not searched.
-        texts = [self._text_of(block.runs) if block.kind != "openapi" else "", block.text]
-        if has_start(block):
-            texts += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := block.attrs.get(name), str)]
-            texts += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
+        texts = [self._text_of(block), block.text]
+        # A tab shows its title above, even if it is not selected. A section and a link block show other texts.
+        if has_start(block) and block.kind not in ("tab", "api-section", "content-ref"):
+            attrs = {**block.attrs, "path": f"{block.attrs.get('host', '')}{block.attrs.get('path', '')}"}
+            texts += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := attrs.get(name), str)]
+            texts += [str(alt)] if (alt := attrs.get("alt")) and not is_caption_in_frame(block) else []
+            texts += attrs.get("tags", ())
+            texts += [f"{name} {value}" for name, value in (attrs.get("arguments") or {}).items() if name != "content"]
+            if block.kind == "tabs":
+                texts += [str(tab.attrs.get("title", "")) for tab in block.children]
             if block.kind in ("table", "cards"):
-                texts += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
+                texts += [plain_text(column.title) for column in attrs.get("columns") or () if not column.hidden]
         entry = _BlockText(chunk_index, block, path)
         for text in texts:
             if text:
                 yield entry, text
-        for child in _children_in_visible_columns(block, ancestors):
+        for child in _shown_children(block, ancestors):
             yield from self._block_texts(chunk_index, child, path)
 
 
-def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
-    columns = ancestors[-1].attrs.get("columns") if ancestors and block.kind in ("row", "card") else None
-    if not any(column.hidden for column in columns or ()):
+def _shown_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
+    """Return the children of a block without cells of hidden columns. Selected options are replaced by their labels."""
+    columns = ancestors[-1].attrs.get("columns") or () if ancestors and block.kind in ("row", "card") else ()
+    if not any(column.hidden or column.type == "select" for column in columns):
         return block.children
     (cells_of_row,) = cells_by_column([block])
-    hidden_indexes = {index for index, column in enumerate(columns or ()) if column.hidden}
-    return [cell for index, cell in enumerate(cells_of_row) if cell is not None and index not in hidden_indexes]
+    return [
+        cell._replace(runs=(Run(", ".join(select_labels(cell, column))),)) if column.type == "select" else cell
+        for cell, column in zip(cells_of_row, columns, strict=False)
+        if cell is not None and not column.hidden
+    ]
 
 
 class _SearchedText(NamedTuple):
