@@ -110,7 +110,9 @@ def bottom_line(
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
 
 
-_SEARCHED_ATTRIBUTES = "title method path status description name type date summary url expression".split()
+_SEARCHED_ATTRIBUTES = (
+    *("title", "method", "path", "status", "description", "name", "type", "date", "summary", "url", "expression"),
+)
 MAX_MATCHES = 10_000
 """Maximum number of matches that a search finds."""
 _LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
