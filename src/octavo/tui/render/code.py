@@ -10,7 +10,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import first_index, has_end, has_start, slice_bounds, whole_block
-from octavo.tui.render.deferred import IdentityCache, Tokens, code_query
+from octavo.tui.render.deferred import Tokens, code_query
 from octavo.tui.render.layout_context import LayoutContext, ViewState, superscript
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -47,15 +47,16 @@ class CodeSize(NamedTuple):
     """Width in cells of each line that has a note, by line index. The mark of the note is not included."""
 
 
-_sizes: IdentityCache[Block, CodeSize] = IdentityCache()
-
-
 def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a code block in a box with its title and language. A wide block is scrolled sideways."""
     styles, attrs, bounds = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
     first_row = first_index(block)
-    whole_size = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
+    whole_size = (
+        CodeSize(len(rows), 0, {})
+        if bounds is None
+        else context.shared_by_slices("size", bounds.whole_block, _code_size)
+    )
     row_count = whole_size.rows
     fold = None
     is_collapsed = is_code_collapsed(block, row_count, context.view_state)
@@ -136,17 +137,13 @@ def is_code_collapsed(block: Block, row_count: int, view_state: ViewState) -> bo
     return bool(block.attrs.get("expandable")) and row_count > COLLAPSED_LINES + 2 and not view_state.is_expanded(block)
 
 
-def code_size(block: Block) -> CodeSize:
-    """Return the number and the widths of the lines in a code block. The result is cached."""
-    if (cached_size := _sizes.get(block)) is not None:
-        return cached_size
+def _code_size(block: Block) -> CodeSize:
+    """Return the number and the widths of the lines in a code block."""
     rows = block.text.expandtabs(4).split("\n")
     long_rows = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cell_count)
     noted_rows = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
-    return _sizes.put(
-        block,
-        CodeSize(len(rows), max(map(_cell_count, long_rows)), {line: _cell_count(rows[line]) for line in noted_rows}),
-    )
+    note_widths = {line: _cell_count(rows[line]) for line in noted_rows}
+    return CodeSize(len(rows), max(map(_cell_count, long_rows)), note_widths)
 
 
 def _estimated_cell_count(row: str) -> int:

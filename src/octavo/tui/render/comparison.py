@@ -32,11 +32,8 @@ from octavo.documents.diff_model import (
 from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, text_cost
-from octavo.tui.render.code import code_size
-from octavo.tui.render.deferred import IdentityCache, stream_cached
 from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
 from octavo.tui.render.layout_context import file_name
-from octavo.tui.render.tables import sample_rows
 from octavo.tui.widgets.short_texts import plural
 
 
@@ -96,19 +93,9 @@ class PageComparison:
 
 
 def compare(old_text: str, new_text: str) -> PageComparison:
-    """Parse and compare two versions of a page. Also fills caches, so that rendering the result is fast."""
+    """Parse and compare two versions of a page."""
     old, new = parse(old_text), parse(new_text)
-    for block in filter(is_long, (*old.blocks, *new.blocks)):
-        # Fill the caches in this thread, so that the event loop need not fill them.
-        deque(cached_slices(block), maxlen=0)
-        if block.kind == "table":
-            sample_rows(block)
-        elif block.kind == "code":
-            code_size(block)
     page_diff = diff(old, new)
-    for entry in page_diff.entries:
-        if isinstance(entry, (ChangedBlock, MovedBlock)):
-            deque(cached_change_slices(entry), maxlen=0)
     return PageComparison(page_diff, old, new, kinds=ChangeKinds(page_diff.entries))
 
 
@@ -116,7 +103,6 @@ T = TypeVar("T")
 _MAX_TABLE_ROWS = 60
 """Maximum number of rows in one slice of a changed table."""
 _LINE_COST = 90
-_change_slices_cache: IdentityCache[ChangedBlock | MovedBlock, list[DiffEntry]] = IdentityCache()
 CONTEXT_LINES = 3
 """Number of unchanged lines shown before and after a change in code."""
 
@@ -125,22 +111,17 @@ def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
     """Yield the slices of a long chunk, or the chunk itself if it is short."""
     match chunk.entry:
         case None if chunk.kind == "block" and chunk.block is not None:
-            old_slices = cached_slices(chunk.old) if chunk.old is not None else iter(())
-            for slice_chunk, piece in _number_slices(chunk, cached_slices(chunk.block)):
+            old_slices = split_block(chunk.old) if chunk.old is not None else iter(())
+            for slice_chunk, piece in _number_slices(chunk, split_block(chunk.block)):
                 yield slice_chunk._replace(block=piece, old=next(old_slices, None))
         case AddedBlock() | RemovedBlock() as entry if not chunk.is_container_change:
             for slice_chunk, piece in _number_slices(chunk, _entry_slices(entry.block)):
                 yield slice_chunk._replace(block=piece, entry=replace(entry, block=piece))
         case ChangedBlock() | MovedBlock() as entry:
-            for slice_chunk, part in _number_slices(chunk, cached_change_slices(entry)):
+            for slice_chunk, part in _number_slices(chunk, _split_change(entry)):
                 yield slice_chunk._replace(entry=part)
         case _:
             yield chunk
-
-
-def cached_change_slices(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
-    """Yield the slices of a long change, or the change itself if it is short. Slices are cached."""
-    return stream_cached(_change_slices_cache, entry, _split_change)
 
 
 def source_chunks(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffChunk]:
@@ -152,8 +133,8 @@ def source_chunks(lines: Sequence[LineChange], change_number: int) -> Iterator[D
 
 def _entry_slices(block: Block) -> Iterator[Block]:
     if block.kind != "tabs" or not is_long(block):
-        return cached_slices(block)
-    return (piece for tab in block.children for piece in cached_slices(block._replace(children=(tab,))))
+        return split_block(block)
+    return (piece for tab in block.children for piece in split_block(block._replace(children=(tab,))))
 
 
 def _number_slices(chunk: DiffChunk, pieces: Iterator[T]) -> Iterator[tuple[DiffChunk, T]]:
@@ -173,6 +154,7 @@ def _number_slices(chunk: DiffChunk, pieces: Iterator[T]) -> Iterator[tuple[Diff
 
 
 def _split_change(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
+    """Yield the slices of a long change, or the change itself if it is short."""
     match entry.content_change:
         case TableChange() as table:
             yield from _split_table(entry, table)
@@ -189,7 +171,7 @@ def _split_change(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
                     else replace(entry, content_change=replace(change, words=words_slice))
                 )
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
-            pairs = zip_longest(cached_slices(entry.old), cached_slices(entry.new))
+            pairs = zip_longest(split_block(entry.old), split_block(entry.new))
             if len(slice_pairs := list(pairs)) > 1:
                 entry = replace(entry, content_change=None)  # The changed words are computed again for each slice.
             for old, new in slice_pairs:
@@ -331,14 +313,6 @@ def _split_line(line: LineChange) -> Iterator[LineChange]:
 
 def _is_long_text(text: str) -> bool:
     return len(text) > 2 * SLICE_COST
-
-
-_slices_cache: IdentityCache[Block, list[Block]] = IdentityCache()
-
-
-def cached_slices(block: Block) -> Iterator[Block]:
-    """Yield the slices of a long block, or the block itself if it is short. Slices are cached."""
-    return stream_cached(_slices_cache, block, split_block)
 
 
 _CLIPPED_LINES = 3

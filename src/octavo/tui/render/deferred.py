@@ -7,13 +7,12 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -30,47 +29,6 @@ if TYPE_CHECKING:
     from octavo.documents.openapi import Operation, Specification
     from octavo.tui.render.styled_lines import Line
     from octavo.tui.terminal.display import ScaledPicture
-
-Owner = TypeVar("Owner")
-Result = TypeVar("Result")
-_CAPACITY = 12
-
-
-class IdentityCache(Generic[Owner, Result]):
-    """Cache of one result for each of the last few objects. Objects are compared by identity, not by value."""
-
-    def __init__(self) -> None:
-        self._results: dict[int, tuple[Owner, Result]] = {}
-        self._lock = Lock()
-
-    def get(self, owner: Owner) -> Result | None:
-        """Return the cached result for `owner`. None if it is not cached."""
-        entry = self._results.get(id(owner))
-        return entry[1] if entry is not None and entry[0] is owner else None
-
-    def put(self, owner: Owner, result: Result) -> Result:
-        """Cache `result` for `owner`, and return it. If the cache is full, the oldest result is dropped."""
-        with self._lock:  # Worker threads add results too.
-            self._results[id(owner)] = (owner, result)
-            while len(self._results) > _CAPACITY:
-                self._results.pop(next(iter(self._results)), None)
-        return result
-
-
-def stream_cached(
-    cache: IdentityCache[Owner, list[Result]], owner: Owner, split: Callable[[Owner], Iterable[Result]]
-) -> Iterator[Result]:
-    """Yield the results of `split(owner)`, which are cached if there are several."""
-    if (cached_results := cache.get(owner)) is not None:
-        yield from cached_results
-        return
-    parts: list[Result] = []
-    for part in split(owner):
-        parts.append(part)
-        yield part
-    if len(parts) > 1:
-        cache.put(owner, parts)
-
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

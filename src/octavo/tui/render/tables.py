@@ -30,7 +30,6 @@ from octavo.tui.render.block_slices import (
     unmerge_cells,
     whole_block,
 )
-from octavo.tui.render.deferred import IdentityCache
 from octavo.tui.render.layout_context import LayoutContext, non_breaking, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -418,7 +417,6 @@ _SAMPLED_FIRST_ROWS = 60
 _SAMPLED_LONGEST_ROWS = 8
 """For each column, number of rows with the longest texts that are measured to find the widths of a long table."""
 _SAMPLE_COST = 20_000
-_recent_samples: IdentityCache[Block, Block] = IdentityCache()
 MAX_CELLS = 20_000
 _MANY_ROWS = 8
 """In a table with more rows, every other row has a background."""
@@ -610,11 +608,8 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only those rows that are measured to find the column widths. The result is cached."""
-    return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
-
-
-def _sample_rows(block: Block) -> Block:
+    """Return a long table with only those rows that are measured to find the column widths."""
+    block = unmerge_cells(block)
     by_column = zip_longest(
         *(
             [sum([len(run.text) for run in cell.runs]) for cell in row.children[:MAX_TABLE_COLUMNS]]
