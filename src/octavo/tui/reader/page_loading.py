@@ -27,7 +27,6 @@ FIRST_BLOCKS = 24
 FIRST_SCREEN_WAIT = 0.06
 """Maximum seconds for which the previous page stays visible while the first screen is parsed. Also the maximum time to
 parse up to the block of the last reading position."""
-_FREED_PER_STEP = 4
 
 
 class PageLoaded(Message):
@@ -199,7 +198,7 @@ class PageLoader:
         if not is_same_page:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
-            self.free_page()
+            self.navigation.forget_page()
             contents.key, contents.shows_source = key, False
             pane.viewport.view_state, pane.cursor.selected = view_state, None
             self.threads.clear()
@@ -249,18 +248,6 @@ class PageLoader:
         self._current_parse = self._work = None
         self.navigation.cancel_waiting_moves()
 
-    def free_page(self) -> None:
-        """Free the memory of the shown page in the background thread, because this is slow for a long page."""
-        if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
-            freed: list[object] = [
-                *document.blocks,
-                *self.pane.viewport.virtual_lines.kept_lines,
-                *self.contents.page_chunks,
-            ]
-            free = partial(background_thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
-            self.pane.call_later(free)  # Not now: the pane has references to the blocks until this message is handled.
-        self.navigation.forget_page()
-
     @property
     def is_loading(self) -> bool:
         return self._current_parse is not None
@@ -297,9 +284,3 @@ class PageLoader:
         for move in moves:
             move()
         pane.viewport.continue_work()
-
-
-def _free(objects: list[object]) -> Iterator[None]:
-    while objects:
-        del objects[-_FREED_PER_STEP:]
-        yield

@@ -349,7 +349,7 @@ class PageView(Reader):
         self.waiting_commands = ()
         self.loader.cancel()
         self.selection.cancel_copy()
-        self.loader.free_page()
+        self.navigation.forget_page()
         self.contents.document, self.contents.key, self.contents.page_chunks = None, "", ()
         self.contents.is_fully_parsed = True
         self.threads.clear()

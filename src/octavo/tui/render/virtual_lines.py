@@ -137,11 +137,6 @@ class VirtualLines(Generic[U]):
             if self._is_exact[index]:
                 yield chunk, self._heights[index], self._lines.get(index)
 
-    @property
-    def kept_lines(self) -> list[list[Line]]:
-        """The lines of each chunk whose lines are in memory."""
-        return list(self._lines.values())
-
 
 MAX_KEPT_PAGE_LENGTH = 256 * 1024
 """All lines of a page with at most this number of characters are kept in memory."""

@@ -67,12 +67,11 @@ class PoliteThread:
         """True if no work is running or waiting."""
         return not self._works
 
-    def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run `steps` in the thread, and return the work, which can be stopped. With `soon`, the steps run before all
-        other work. Otherwise, they run after all other work."""
+    def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> Work:
+        """Run `steps` in the thread, before all other work, and return the work, which can be stopped."""
         work = Work(steps, on_error)
         with self._has_work:
-            self._works.insert(len(self._works) if soon else 0, work)
+            self._works.append(work)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="octavo-reading", daemon=True)
                 self._thread.start()
