@@ -19,8 +19,8 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.diff_chunks import ContextSize, DiffChunk, DiffChunks, PageHeading
 from octavo.tui.render.diff_lines import estimate_height, render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_side
-from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
-from octavo.tui.render.layout import deferred_content, render_block
+from octavo.tui.render.diff_sides import SIDE_GAP, SideBySideLine, SideWidths
+from octavo.tui.render.layout import block_ranges, deferred_content, render_block
 from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
@@ -321,13 +321,21 @@ class DiffContents(Contents):
     # Selectable blocks and threads
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        return diff_block_ranges(lines)
+        if not any(isinstance(line, SideBySideLine) for line in lines):
+            return block_ranges(lines)
+        old_lines = [Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines]
+        # Sorting is stable, so an old block comes before a new block that begins on the same line.
+        return sorted([*block_ranges(old_lines), *block_ranges(lines)], key=lambda block_range: block_range[0])
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        return diff_block_at(line, cell)
+        return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        return diff_cursor_bar(line, block_ids)
+        if not isinstance(line, SideBySideLine):
+            return super().cursor_bar_column(line, block_ids)
+        if id(line.old_block) in block_ids:
+            return -2
+        return line.right_start - 1 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
         # Scrolling never selects a block of the old version, but keys do.

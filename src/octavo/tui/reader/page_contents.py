@@ -32,7 +32,7 @@ from octavo.tui.render.layout import (
 )
 from octavo.tui.render.layout_context import LayoutContext, ViewState, path_to_block
 from octavo.tui.render.painting import BlockTextFinder, Match, overlay_text, paint_line, restyle
-from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cells, cursor_bar, line_blocks
+from octavo.tui.render.styled_lines import Line, SplitLine, cells, line_blocks
 from octavo.tui.render.virtual_lines import MAX_KEPT_PAGE_LENGTH, ChunkLayout
 from octavo.tui.widgets.text_widgets import empty_lines
 
@@ -333,13 +333,39 @@ class PageContents(Contents):
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        return blocks_in_page_order(lines)
+        """Return first line, last line and block for each block. Blocks in columns are listed column by column."""
+        if not any(isinstance(line, SplitLine) for line in lines):
+            return block_ranges(lines)
+        lines_outside = [Line([]) if isinstance(line, SplitLine) else line for line in lines]
+        ranges = [(first, 0, 0, last, block) for first, last, block in block_ranges(lines_outside)]
+        index_by_block: dict[int, int] = {}
+        columns_start = -1
+        for number, line in enumerate(lines):
+            if not isinstance(line, SplitLine):
+                columns_start = -1
+                continue
+            columns_start = number if columns_start < 0 else columns_start
+            for block in line_blocks(line):
+                index = index_by_block.setdefault(id(block), len(ranges))
+                if index == len(ranges):
+                    ranges.append((columns_start, 1 + block.lines[0], number, number, block))
+                else:
+                    ranges[index] = (*ranges[index][:3], number, block)
+        ranges.sort(key=lambda span: span[:3])
+        return [(start if not order else first, last, block) for start, order, first, last, block in ranges]
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        return block_at_cell(line, cell)
+        # Between two blocks of a `SplitLine`, the block of the line is their container.
+        block_cells = line.block_cells if isinstance(line, SplitLine) else ()
+        return next((part.block for part in block_cells if part.start - 1 <= cell < part.end), line.block)
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        return cursor_bar(line, block_ids)
+        previous_end: int | None = None
+        for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
+            if id(block) in block_ids:
+                return start - 2 if previous_end is None or previous_end < start - 1 else start - 1
+            previous_end = end
+        return super().cursor_bar_column(line, block_ids)
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
         return self.threads.block_at(span)
@@ -407,31 +433,6 @@ def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block 
     if first_block is None or first_block.kind != "heading" or first_block.attrs.get("level") != 1 or not head[0]:
         return None
     return first_block if repeats_title(plain_text(first_block.runs), head[0]) else None
-
-
-def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each block. Blocks in columns are listed column by column."""
-    if not any(isinstance(line, SplitLine) for line in lines):
-        return block_ranges(lines)
-    ranges = [
-        (first, 0, 0, last, block)
-        for first, last, block in block_ranges([Line([]) if isinstance(line, SplitLine) else line for line in lines])
-    ]
-    index_by_block: dict[int, int] = {}
-    columns_start = -1
-    for number, line in enumerate(lines):
-        if not isinstance(line, SplitLine):
-            columns_start = -1
-            continue
-        columns_start = number if columns_start < 0 else columns_start
-        for block in line_blocks(line):
-            index = index_by_block.setdefault(id(block), len(ranges))
-            if index == len(ranges):
-                ranges.append((columns_start, 1 + block.lines[0], number, number, block))
-            else:
-                ranges[index] = (*ranges[index][:3], number, block)
-    ranges.sort(key=lambda span: span[:3])
-    return [(start if not order else first, last, block) for start, order, first, last, block in ranges]
 
 
 _MAX_HEADER_LINES = 4

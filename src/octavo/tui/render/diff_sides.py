@@ -3,7 +3,7 @@ changes, and changed attributes of blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -11,7 +11,6 @@ from rich.style import Style
 
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
-from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.styled_lines import Line, StyledText, cells, decoration, indent, pad, with_background, wrap
 from octavo.tui.render.styles import PLAIN, Styles
 
@@ -107,31 +106,6 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
             SideBySideLine(pieces, new.block if new is not None else None, None, old_block, side_widths.side + SIDE_GAP)
         )
     return lines
-
-
-def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block that a line of a diff shows at a cell. In a split diff, return the old block for a cell at the
-    left, and the new block for a cell at the right. None if no block is there."""
-    return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
-
-
-def diff_cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell at which the cursor bar is painted in a line. None if the block of the line is not selected.
-    `selected_ids` has the `id()` of the selected block and of all blocks inside it."""
-    if isinstance(line, SideBySideLine) and id(line.old_block) not in selected_ids and id(line.block) in selected_ids:
-        return line.right_start - 1
-    return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in selected_ids else None
-
-
-def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each block that the lines show. In a split diff, an old block comes
-    before a new block that begins on the same line."""
-    if not any(isinstance(line, SideBySideLine) for line in lines):
-        return block_ranges(lines)
-    old_ranges = block_ranges(
-        [Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines]
-    )
-    return sorted([*old_ranges, *block_ranges(lines)], key=lambda block_range: block_range[0])
 
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})

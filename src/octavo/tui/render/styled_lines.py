@@ -7,7 +7,7 @@ scripts without spaces, and after hyphens in compound words. Other words break o
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate, zip_longest
@@ -415,24 +415,6 @@ def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: 
 
 def line_blocks(line: Line) -> list[Block]:
     return [part.block for part in cells_of_blocks(line, 0)]
-
-
-def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block that a line shows at a cell. Between two blocks of a `SplitLine`, that is their container. None
-    if no block is there."""
-    block_cells = line.block_cells if isinstance(line, SplitLine) else ()
-    return next((part.block for part in block_cells if part.start - 1 <= cell < part.end), line.block)
-
-
-def cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell at which the cursor bar is painted in a line. None if the block of the line is not selected.
-    `selected_ids` has the `id()` of the selected block and of all blocks inside it."""
-    previous_end: int | None = None
-    for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
-        if id(block) in selected_ids:
-            return start - 2 if previous_end is None or previous_end < start - 1 else start - 1
-        previous_end = end
-    return -2 if id(line.block) in selected_ids else None
 
 
 _CJK = (
