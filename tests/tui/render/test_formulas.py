@@ -66,6 +66,7 @@ PIECES += [
         (r"\frac{a}{b}c\frac{d}{e}", [" a     d", "─── c ───", " b     e"]),
         (r"-\frac{1}{2}\sum_i x", ["   1", "- ─── ∑ x", "   2  i"]),
         (r"\sum_{i=1}^n\sum_{j=1}^m x", ["  n      m", "  ∑      ∑  x", "i = 1  j = 1"]),
+        (r"\sum_{i=1}^n x_q", ["  n", "  ∑   x", "i = 1  q"]),
         (r"\max_a\min_b f", ["max min f", " a   b"]),
         (r"\operatorname*{argmax}_\theta L", ["argmax L", "  θ"]),
         (r"\int\limits_0^1 f", ["1", "∫ f", "0"]),
@@ -86,6 +87,7 @@ def test_flat_or_wide_formula_is_not_drawn_in_rows(source: str) -> None:
 
 
 def test_text_in_a_formula_is_not_converted() -> None:
+    assert format_inline(r"\mathrm{CO}(\mathrm{~g})") == "CO( g)"
     assert format_inline(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
     assert format_inline(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
     assert format_inline(r"\bold{k} + \frak{g}_\textnormal{is all} \Bbb{R}") == "k + g_(is all) ℝ"

@@ -108,12 +108,11 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
         return " "
     for index, row in enumerate(left.rows):
         right_index = index - left.baseline + right.baseline
-        if (
-            index != left.baseline
-            and 0 <= right_index < len(right.rows)
-            and " " not in (row[-1:], right.rows[right_index][:1])
-        ):
-            return "  "
+        if index != left.baseline and 0 <= right_index < len(right.rows):
+            if " " not in (row[-1:], right.rows[right_index][:1]):
+                return "  "
+            if last == " " != row[-1:]:  # The limits of a sum are wider than its sign, and an index follows.
+                return " "
     return ""
 
 

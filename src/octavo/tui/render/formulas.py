@@ -381,7 +381,7 @@ def _plain_text(parts: LatexParts) -> str:
             case LatexGroup() | LatexEnvironment():
                 result += _plain_text(part.parts)
             case _:
-                result += part
+                result += " " if part == "~" else part
     return result
 
 
