@@ -424,10 +424,18 @@ _CJK = (
 _OPENING = "（［｛「『【〔《〈｟“‘(\\[{"
 _CLOSING = "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
 _MARKS = "\u0300-\u036f\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\u200d"
+_THAI_LETTER, _THAI_LEADING_VOWEL = "[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]", "[\u0e40-\u0e44\u0ec0-\u0ec4]"
+_THAI_MARK = "[\u0e2f-\u0e3a\u0e45-\u0e4e\u0eaf-\u0ebd\u0ec6-\u0ece]"
+_THAI_CLUSTER = f"[\u0e01\u0e02\u0e04\u0e15\u0e17\u0e1b\u0e1c\u0e1e][\u0e23\u0e25\u0e27]{_THAI_MARK}"
+_THAI_SYLLABLE_START = (
+    # Before a leading vowel, after a mark, or after a letter that often ends a syllable.
+    f"{_THAI_LEADING_VOWEL}|(?<={_THAI_MARK})(?:{_THAI_LETTER}(?!\u0e4c){_THAI_MARK}|(?!\u0e01){_THAI_CLUSTER})"
+    "|(?<=[\u0e31-\u0e3a\u0e47-\u0e4e][\u0e01\u0e07\u0e14\u0e19\u0e1a\u0e21\u0e22\u0e23\u0e27])"
+    f"(?:(?![\u0e23-\u0e27\u0e2d]){_THAI_LETTER}(?!\u0e4c){_THAI_MARK}|{_THAI_CLUSTER})"
+)
+"""Matches where a syllable of Thai or Lao starts, as far as the letters show without a dictionary."""
 _SYLLABLES = (
-    # Thai and Lao: leading vowels, a consonant, its marks and following vowels, final signs.
-    "[\u0e40-\u0e44\u0ec0-\u0ec4]*[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]"
-    "[\u0e2f-\u0e3a\u0e45-\u0e4e\u0eaf-\u0ebd\u0ec6-\u0ece]*"
+    f"{_THAI_LEADING_VOWEL}{{0,2}}{_THAI_LETTER}(?:(?!{_THAI_SYLLABLE_START})(?:{_THAI_LETTER}|{_THAI_MARK}))*+"
     # Khmer: a consonant or vowel, its subscripts, its marks.
     "|[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3])*[\u17b6-\u17d1\u17d3-\u17dd]*"
     # Burmese: a consonant, its stacked consonants, its marks, and final consonants.
@@ -439,7 +447,7 @@ _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
 """Matches a compound word with hyphens or dashes, but no option, file name or URL."""
-_BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
+_BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=\w)@(?=\w)|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
@@ -527,7 +535,7 @@ def _multilingual_words() -> re.Pattern[str]:
     # Compiled on first use, because the 3 ms would slow down the start.
     spaced = f"[^ {_CJK}{_OPENING}{_SYLLABIC}]++"
     # After a Latin letter or a digit, a bracket belongs to the word: `items[0]`.
-    before_bracket = f"(?:{spaced}(?<=[A-Za-z0-9_])[(\\[{{]++)"
+    before_bracket = f"(?:{spaced}(?<=[A-Za-z0-9_$])[(\\[{{]++)"
     letters = f"[{_CJK}][{_MARKS}]*|{_SYLLABLES}|{spaced}"
     return re.compile(
         f"[{_OPENING}]*(?:{before_bracket}+(?:{letters})?|{letters})[{_CLOSING}{_MARKS}]* *"
