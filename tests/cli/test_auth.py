@@ -187,12 +187,12 @@ def test_status_of_a_rejected_key_ends_with_four(
     octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     monkeypatch.setenv("OCTAVO_API_KEY", "revoked-key-0123456789")
     for options in ((), ("--json",)):
-        ran = octavo("auth", "status", *options)
+        ran = octavo("--base-url", server_url, "auth", "status", *options)
         assert ran.code == 4, options
         assert "did not accept your API key: it is wrong, expired, or revoked" in ran.out + ran.err
         assert "revoked-key" not in ran.out + ran.err
     assert json.loads(ran.out)[0]["status"] == "rejected"
-    offline = octavo("auth", "status", "--offline", "--json", "status,store")
+    offline = octavo("--base-url", server_url, "auth", "status", "--offline", "--json", "status,store")
     assert (offline.code, json.loads(offline.out)) == (0, [{"status": "not checked", "store": "env"}])
 
 

@@ -139,6 +139,9 @@ def test_next_profile_replaces_a_removed_one() -> None:
 
 KEY = {"OCTAVO_API_KEY": KEY_TEXT}
 THERE = {"OCTAVO_BASE_URL": "https://there.example/v1"}
+DEFAULT = Profile("default", "https://api.gitbook.com", "keyring")
+OWN = Profile("own", WORK.origin, "session", fingerprint=profiles.fingerprint(SecretStr(KEY_TEXT)))
+IN_ENVIRONMENT = Profile("e", WORK.origin, "env")
 
 
 @pytest.mark.parametrize(
@@ -150,18 +153,21 @@ THERE = {"OCTAVO_BASE_URL": "https://there.example/v1"}
         (Profiles(), {**KEY, **THERE}, {}, "https://there.example", None, "env"),
         (Profiles(), {**KEY, **THERE}, {"base_url": "https://here.example"}, "https://here.example", None, "env"),
         (BOTH, {}, {}, WORK.origin, WORK, "keyring"),
-        (BOTH, KEY, {}, WORK.origin, WORK, "env"),
-        (BOTH, KEY, {"profile": "home"}, HOME.origin, HOME, "env"),
+        (BOTH, KEY, {"base_url": HOME.origin}, HOME.origin, HOME, "env"),
+        (BOTH, {**KEY, "OCTAVO_BASE_URL": HOME.origin}, {"profile": "home"}, HOME.origin, HOME, "env"),
+        (Profiles("default", {"default": DEFAULT}), KEY, {}, DEFAULT.origin, DEFAULT, "env"),
+        (Profiles("own", {"own": OWN}), KEY, {}, OWN.origin, OWN, "env"),
         (BOTH, {}, {"profile": "home"}, HOME.origin, HOME, "file"),
         (BOTH, THERE, {}, "https://there.example", None, "none"),
         (BOTH, {**KEY, **THERE}, {}, "https://there.example", None, "env"),
         (BOTH, {}, {"base_url": "http://127.0.0.1:8080/v1"}, HOME.origin, HOME, "file"),
         (BOTH, {"OCTAVO_BASE_URL": "https://api.example.com/"}, {"profile": "work"}, WORK.origin, WORK, "keyring"),
-        (Profiles("e", {"e": Profile("e", WORK.origin, "env")}), {}, {}, WORK.origin, Profile("e", WORK.origin, "env"), "none"),
+        (Profiles("e", {"e": IN_ENVIRONMENT}), KEY, {}, WORK.origin, IN_ENVIRONMENT, "env"),
+        (Profiles("e", {"e": IN_ENVIRONMENT}), {}, {}, WORK.origin, IN_ENVIRONMENT, "none"),
         (Profiles("", {"work": WORK}), {}, {}, "https://api.gitbook.com", None, "none"),
     ],
 )  # fmt: skip
-def test_key_belongs_to_its_base_url_profile_or_the_default(
+def test_key_belongs_to_its_base_url_or_the_default_server(
     known: Profiles, environ: dict[str, str], options: dict[str, str], origin: str, profile: Profile | None, source: str
 ) -> None:
     access = resolve(known, environ, **options)
@@ -182,6 +188,16 @@ def test_key_belongs_to_its_base_url_profile_or_the_default(
             {"OCTAVO_BASE_URL": "http://there.example"},
             {},
             "Without encryption, others could read your API key on its way to there.example",
+        ),
+        (
+            KEY,
+            {},
+            "OCTAVO_API_KEY may belong to another server than https://api.example.com. To use it there, set OCTAVO_BASE",
+        ),
+        (
+            KEY,
+            {"profile": "home"},
+            "OCTAVO_API_KEY may belong to another server than http://127.0.0.1:8080. To use it ",
         ),
         ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not an API key"),
     ],

@@ -312,8 +312,8 @@ def resolve(
     """Return the server, the account and the token source of a session. `profile` and `base_url` are options of the
     command line.
 
-    A token from the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the
-    profile, or to the default origin. Raises ValueError with a sentence.
+    A token from the environment is sent only to the chosen base URL, or to the default origin. It is sent to the origin
+    of a profile only if it is the token of this profile. Raises ValueError with a sentence.
     """
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
@@ -335,9 +335,18 @@ def resolve(
             )
     if text := environ.get(KEY_VARIABLE, "").strip():
         try:
-            return Access(origin, chosen_profile, "env", parse_token(text))
+            token = parse_token(text)
         except ValueError as error:
             raise ValueError(f"{KEY_VARIABLE} cannot be used. {error}") from None
+        is_own = chosen_profile is not None and (
+            chosen_profile.store == "env" or chosen_profile.fingerprint == fingerprint(token)
+        )
+        if origin != DEFAULT_ORIGIN and not (chosen_url or is_own):
+            raise ValueError(
+                f"{KEY_VARIABLE} may belong to another server than {origin}. To use it there, set {BASE_URL_VARIABLE} "
+                f"to {origin}. Otherwise, unset {KEY_VARIABLE}."
+            )
+        return Access(origin, chosen_profile, "env", token)
     if chosen_profile is None or chosen_profile.store == "env":
         return Access(origin, chosen_profile, "none", problem=profiles.problem if chosen_profile is None else "")
     return Access(origin, chosen_profile, chosen_profile.store)
