@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import resource
 import signal
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -185,7 +187,7 @@ async def test_key_of_a_write_that_is_discarded_or_undone_in_the_app_is_free(sta
         assert not await tell_if_run_before(session, options)
         run.gate.shut(comments.Create)
         options.wait = 0.0
-        with pytest.raises(Failure, match=r"may have been sent|not sent yet"):
+        with pytest.raises(Failure, match=r"may have been sent|may still be sent"):
             await write_comment(session, options)
         (entry,) = session.outbox.entries
         run.gate.open()
@@ -285,10 +287,44 @@ async def test_write_that_was_discarded_before_it_was_sent_is_not_called_written
         arguments = ["comment", "handbook/2", "-m", "Once", "--once", "build 9", "--wait", "0"]
         options = build_parser("comment").parse_args(arguments)
         for _ in range(2):
-            with pytest.raises(Failure, match="not sent yet"):
+            with pytest.raises(Failure, match="is queued and may still be sent"):
                 await write_comment(session, options)
             (entry,) = session.outbox.entries
             await discard_write(session, entry)
+
+
+def test_comment_with_no_wait_is_not_called_unsent(demo: CommandLine) -> None:
+    ran = demo.run("comment", "handbook/2", "-m", "Soon", "--demo", "--wait", "0")
+    assert ran.code == 7
+    assert "not sent yet" not in ran.err
+    demo.run("comment", "handbook/2", "-m", "Later", "--demo")
+    threads = demo.run("threads", "handbook/2", "--demo", "--json", "text").json
+    assert [each["text"] for each in threads].count("Soon") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [*WRITES, ("api", "comments.Create", "spaceId=handbook", "body[markdown]=Hello")],
+    ids=lambda each: each[0],
+)
+def test_change_whose_result_is_not_printed_ends_with_7(demo: CommandLine, arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    os.write(writing, bytes(1 << 20))  # The pipe is full now, so that a write fails.
+    command = demo.command(*arguments, "--demo")
+    ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, env=demo.environ, check=False)
+    assert ran.returncode == 7
+    assert ran.stderr.startswith("octavo: The changes on the server were made. Could not write the output: ")
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.skipif(find_spec("jq") is None, reason="jq is not installed")
+def test_change_whose_result_cannot_be_filtered_ends_with_7(demo: CommandLine) -> None:
+    ran = demo.run("resolve", "harbour-api/7@t6", "--demo", "--jq", ".[0].ref.x")
+    assert (ran.code, ran.error["code"]) == (7, "unknown")
+    assert ran.error["message"].startswith("The changes on the server were made. Could not filter: ")
+    assert demo.run("changes", "--demo", "--jq", ".[0].ref.x").code == 1
 
 
 def test_once_option_writes_a_single_time(demo: CommandLine) -> None:

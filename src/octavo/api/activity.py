@@ -25,5 +25,7 @@ class Activity:
     """The error message. Empty if the request succeeded."""
     size: int
     """Size of the response body in bytes, after decompression."""
+    only_reads: bool = True
+    """False if the request may have changed something on the server."""
     given_up: bool = False
     """True if the request was canceled because no caller waited for its response any more."""

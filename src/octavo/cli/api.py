@@ -43,7 +43,7 @@ from octavo.cli.access import check_one_source, open_client, read_settings, reso
 from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compile_filter, needs_ascii
 from octavo.cli.platform_folders import ORIGIN
-from octavo.cli.standard_streams import USAGE, Failure, is_terminal, read_input, tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, OutputFailure, is_terminal, read_input, tell, write_out
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
 from octavo.client.responses import RawRequest, RawResponse
@@ -368,6 +368,7 @@ def run(options: argparse.Namespace) -> int:
     settings = read_settings()
     if options.dry_run:
         return _dry_run(settings, options, request)
+    write_out("")  # fails before the request is sent if standard output is closed
     client = open_client(options, settings)
     printer = _Printer(options, run_filter)
     failure = asyncio.run(_send(client, request, printer, all_pages=options.all and is_list))
@@ -403,7 +404,11 @@ async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer,
     try:
         client = await lazy_client.client()
         if not all_pages:
-            printer.print_response(await client.raw(request))
+            response = await client.raw(request)
+            try:
+                printer.print_response(response)
+            except OutputFailure as failure:
+                raise (failure if request.outgoing.only_reads else failure.after_change()) from failure
             return None
         async for item in client.raw_each(request):
             if printer.is_by_line:
@@ -470,4 +475,6 @@ def _json(value: Any, *, indent: int | None) -> str:
     try:
         return json.dumps(_sanitize_for_terminal(value), indent=indent, ensure_ascii=needs_ascii(), allow_nan=False)
     except ValueError:
-        raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None
+        raise OutputFailure(
+            "Could not print the response: it contains NaN or a number that is too large for JSON."
+        ) from None

@@ -41,6 +41,7 @@ from octavo.cli.standard_streams import (
     UNKNOWN,
     USAGE,
     Failure,
+    OutputFailure,
     is_terminal,
     read_input,
     tell,
@@ -67,12 +68,16 @@ def run_connected(
 ) -> int:
     """Open a session and run `use_session` with it. Return its exit code, or 0 if it returns None. `action` is for
     error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
+    write_out("")  # fails before a write is sent if standard output is closed
     session = open_session(options)
 
     async def run() -> int:
         session.connect()
         try:
             return await use_session(session) or 0
+        except OutputFailure as failure:
+            has_changed = any(not each.only_reads and not each.error for each in session.latest_requests())
+            raise (failure.after_change() if has_changed else failure) from failure
         finally:
             await session.close()
 
@@ -234,11 +239,9 @@ def delete_editor_file(options: argparse.Namespace) -> None:
 
 
 async def prepare_writes(session: Session) -> None:
-    """Load the user, whom the outbox needs for writes. Raises ApiError, or Failure if the session is read-only or if
-    standard output is closed."""
+    """Load the user, whom the outbox needs for writes. Raises ApiError, or Failure if the session is read-only."""
     if session.read_only_reason:
         raise Failure(session.read_only_reason, NOT_ALLOWED, error="read-only")
-    write_out("")  # fails before the write is sent if standard output is closed
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 
@@ -304,8 +307,9 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
         case "sending" | "unknown":
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
-            why = f" {entry.reason}" if entry.reason else ""
-            raise Failure(f"The {kind} is queued and not sent yet.{why} Look with: octavo outbox", UNKNOWN)
+            # While the session closes, Octavo still sends a write that need not wait.
+            why = f"and not sent yet. {entry.reason}" if entry.reason else "and may still be sent."
+            raise Failure(f"The {kind} is queued {why} Look with: octavo outbox", UNKNOWN)
 
 
 async def tell_if_run_before(session: Session, options: argparse.Namespace) -> bool:

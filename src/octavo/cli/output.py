@@ -38,7 +38,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from unicodedata import combining, east_asian_width
 
-from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, OutputFailure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy
 from octavo.settings.file import did_you_mean
 
@@ -348,7 +348,7 @@ def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
             for result in program.input_value(value):
                 write_out((result if isinstance(result, str) else compact_json(result)) + "\n")
         except ValueError as error:
-            raise Failure(f"Could not filter: {_first_line(error)}.", FAILED) from None
+            raise OutputFailure(f"Could not filter: {_first_line(error)}.") from None
         finally:
             signal.signal(signal.SIGINT, old_handler)
 

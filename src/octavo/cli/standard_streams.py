@@ -62,6 +62,14 @@ class Failure(Exception):
         return json.dumps({"error": facts}, separators=(",", ":"))
 
 
+class OutputFailure(Failure):
+    """The output of a command could not be written."""
+
+    def after_change(self) -> Failure:
+        """Return the failure of a command that has made its changes."""
+        return Failure(f"The changes on the server were made. {self}", UNKNOWN)
+
+
 def why_read_only(options: argparse.Namespace) -> str:
     """Return the message for writes if `--read-only` or OCTAVO_READ_ONLY forbids them. Empty otherwise."""
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
@@ -85,7 +93,7 @@ def read_input(name: str, maximum: int) -> bytes:
 def write_out(text: str) -> None:
     """Write `text` to standard output. Raises Failure, whose code is 0 if the reader, such as `head`, has ended."""
     if sys.stdout is None:
-        raise Failure("Could not write the output: standard output is closed.")
+        raise OutputFailure("Could not write the output: standard output is closed.")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -94,7 +102,7 @@ def write_out(text: str) -> None:
         if isinstance(error, BrokenPipeError):
             # For example `octavo operations | head`, which is not a failure.
             raise Failure("", 0) from None
-        raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
+        raise OutputFailure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
 
 
 @contextmanager

@@ -135,6 +135,7 @@ class Exchange:
             request_id=self._request_id,
             error=self._error,
             size=self._size,
+            only_reads=self.outgoing.only_reads,
             given_up=self._given_up,
         )
 
