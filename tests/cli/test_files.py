@@ -154,6 +154,19 @@ def test_pull_names_reusable_content_that_it_cannot_write(demo: CommandLine) -> 
     assert [each["path"] for each in pulled["skipped"]] == [".gitbook/includes/note.md"]
 
 
+def test_pull_without_any_page_fails(demo: CommandLine) -> None:
+    source = demo.folder / "names"
+    source.mkdir()
+    (source / "con.md").write_text("# Connections\n")
+    command = ("pull", "names", "copy of names", "--folder", "names")
+    for _ in range(2):
+        ran = demo.run(*command, cwd=demo.folder)
+        assert ran.code == 1
+        assert ran.err == "octavo: con.md: Skipped a page: its path has a name that some systems reserve.\n"
+    (source / "links.md").write_text("# Links\n")
+    assert demo.run(*command, cwd=demo.folder).code == 0
+
+
 def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
     assert demo.run("pull", "--demo", cwd=docs).out == "Already up to date.\n"
     assert demo.run("pull", "--demo", "-q", ".isCurrent", cwd=docs).out == "true\n"

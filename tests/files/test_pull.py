@@ -245,6 +245,9 @@ async def test_nothing_is_written_through_a_symbolic_link(docs: PulledSide, edit
     result = await docs.pull()
     assert "its path goes through a symbolic link" in result.skipped[0].message
     assert list(outside.iterdir()) == []
+    (docs.top / "usage").unlink()
+    assert (await docs.pull()).added == ["usage/help.md"]
+    assert (await docs.pull()).is_current
 
 
 async def test_named_pipes_are_not_read(docs: PulledSide) -> None:
@@ -377,6 +380,9 @@ async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, e
     assert docs.read("setup.md") == SETUP
     assert not (docs.top / "new.md").exists()
     assert docs.status() == []
+    later = await docs.pull()
+    assert (later.edited, later.added, later.skipped) == (["setup.md"], ["new.md"], [])
+    assert (await docs.pull()).is_current
 
 
 async def test_repeated_key_in_front_matter_is_not_lost(docs: PulledSide, editor: SpaceEditor) -> None:

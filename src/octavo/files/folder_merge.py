@@ -355,7 +355,8 @@ class FolderMerge:
         for path, data in self._copies_by_path.items():
             self.folder.keep_copy(path, data)
         for path, reason in self.folder.write(self._new_data_by_path).items():
-            self._files_by_path.pop(path, None)
+            if (file := self._files_by_path.pop(path, None)) is not None:
+                self.folder.skipped_ids.add(file.id or path)
             self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
             for paths in (self.result.added, self.result.edited, self.result.merged):
                 if path in paths:
@@ -382,8 +383,10 @@ Report = Callable[[str], object]
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
     """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError, NotPulled."""
     revision = await reader.revision()
-    if revision.id == folder.revision_id and folder.files:
-        return PullResult(revision.id, is_current=True)
+    if revision.id == folder.revision_id and folder.files and not folder.skipped_ids:
+        paths_by_id = {file.id: file.path for file in folder.files.values() if file.id}
+        layout = FolderLayout.of(revision, folder.space_id, paths_by_id)
+        return PullResult(revision.id, is_current=True, skipped=[*layout.skipped, *_missing_includes(folder, layout)])
     proposed_ids = await finish_proposal(folder, reader.send)
     revision_before = None
     if folder.revision_id:
@@ -399,7 +402,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
         layout, server_paths = _layout(folder, local, revision)
         if layout.paths == earlier_paths:
             break
-    all_skipped = [*layout.skipped, *_missing_includes(folder, layout), *incoming_reader.skipped]
+    folder.skipped_ids = set(incoming_reader.skipped)
+    all_skipped = [*layout.skipped, *_missing_includes(folder, layout), *incoming_reader.skipped.values()]
     result = PullResult(revision.id, skipped=all_skipped)
     FolderMerge(folder, local, layout, incoming_files, result).apply()
     return result
@@ -468,8 +472,8 @@ class _IncomingReader:
     last_revision: Revision | None
     proposed_ids: frozenset[str]
     """IDs of the pages in a merged proposal. Their texts are read in any case."""
-    skipped: list[Problem] = field(default_factory=list)
-    """Pages and files whose content the server does not return."""
+    skipped: dict[str, Problem] = field(default_factory=dict)
+    """Pages and files whose content the server does not return, by ID."""
 
     async def read(self, reader: SpaceReader, report: Report) -> list[IncomingFile]:
         tracked_by_id = {file.id: file for file in self.folder.files.values() if file.id}
@@ -484,8 +488,8 @@ class _IncomingReader:
         texts = await reader.texts(changed_pages, report_progress)
         for page in changed_pages:
             if page.id not in texts:
-                self.skipped.append(
-                    Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
+                self.skipped[page.id] = Problem(
+                    self.layout.paths[page.id], "Skipped a page: the API does not return its text."
                 )
         unread_ids = {page.id for page in changed_pages} - texts.keys() - tracked_by_id.keys()
         incoming_files = [
@@ -500,7 +504,7 @@ class _IncomingReader:
                 incoming_files.append(incoming_file)
             else:
                 problem = "Skipped a file: the API does not return a link to its content."
-                self.skipped.append(Problem(self.layout.paths[file.id], problem))
+                self.skipped[file.id] = Problem(self.layout.paths[file.id], problem)
         if variables := self.layout.variables():
             path = VARIABLES.as_posix()
             incoming_files.append(
@@ -512,7 +516,7 @@ class _IncomingReader:
         """Return whether a page is certainly unchanged since the last pull. Its text is then not read."""
         if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed_ids:
             return False
-        if self._has_moved_files:
+        if self._has_moved_files or page.id in self.folder.skipped_ids:
             return False
         before = self.last_revision.find(page.id)
         return before is not None and _own_fields(before) == _own_fields(page)
@@ -543,6 +547,7 @@ class _IncomingReader:
             else None
         )
         is_same = tracked is not None and before is not None and _identity(before) == _identity(file)
+        is_same = is_same and file.id not in self.folder.skipped_ids
         data = None if is_same else await reader.file(file)
         if data is None and not is_same:
             return None

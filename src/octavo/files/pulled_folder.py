@@ -86,6 +86,8 @@ class PulledFolder:
     """Files of the last pull, by path."""
     proposal: dict[str, Any] = field(default_factory=dict)
     """The last proposal that is not merged yet, in the form that `proposal.py` stores. Empty if there is none."""
+    skipped_ids: set[str] = field(default_factory=set)
+    """IDs of the pages and files that the last pull could not read or write. The next pull reads them again."""
 
     @property
     def pages(self) -> Path:
@@ -124,7 +126,8 @@ class PulledFolder:
                 raise ValueError("its root leaves the folder")
             proposal = _read_proposal(state.get("proposal", {}))
             origin, space_id, revision_id = (_text(state, name) for name in ("origin", "space", "revision"))
-            return cls(top, origin, space_id, revision_id, root, files, proposal)
+            skipped_ids = set(map(str, state.get("skipped", ())))
+            return cls(top, origin, space_id, revision_id, root, files, proposal, skipped_ids)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             message = f"Could not read {path}: {reason}. To start over, delete {path.parent} and pull again."
@@ -136,6 +139,7 @@ class PulledFolder:
         state |= {"revision": self.revision_id, **({"root": self.root} if self.root else {})}
         state["files"] = {path: _stored_file(file) for path, file in sorted(self.files.items())}
         state |= {"proposal": self.proposal} if self.proposal else {}
+        state |= {"skipped": sorted(self.skipped_ids)} if self.skipped_ids else {}
         (self.top / STATE_FOLDER).mkdir(exist_ok=True)
         gitignore = self.top / STATE_FOLDER / ".gitignore"
         if not gitignore.exists():

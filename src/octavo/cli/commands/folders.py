@@ -85,7 +85,7 @@ def _run_pull(options: argparse.Namespace) -> int:
                 result = await pull(locked_folder, reader, report=report_progress)
             finally:
                 report_progress("")
-        return _print_pull(options, folder, name, result)
+        return _print_pull(options, locked_folder, name, result)
 
     return run_connected(options, use_session, action="pull")
 
@@ -144,6 +144,8 @@ def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, re
         )
     if result.conflicts:
         tell(f"Copies of your files are in {CONFLICTS_FOLDER}. Edit the files, then run: octavo propose")
+    if result.skipped and all(file.kind != "page" for file in folder.files.values()):
+        return FAILED
     return BLOCKED if result.conflicts else 0
 
 
@@ -166,7 +168,7 @@ PULL = CliCommand(
     "merges what changed in the space with your changes. Your text is never replaced without a copy.",
     examples=("octavo pull handbook docs", "octavo pull", "octavo pull handbook old --revision 8f2c1a"),
     fields=PULL_FIELDS,
-    exit_codes={3: "the space does not exist", 6: "some files are in conflict"},
+    exit_codes={1: "all pages were skipped", 3: "the space does not exist", 6: "some files are in conflict"},
 )
 
 
