@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -401,6 +405,33 @@ async def test_own_links_lead_to_the_files_that_a_pull_moves(docs: PulledSide, e
     assert (await docs.pull()).renamed == [("usage.md", "home/usage.md")]
     assert "See [setup](../setup.md#a) and [home](../README.md)." in docs.read("home/usage.md")
     assert docs.read("new.md") == "# New\n\nSee [usage](home/usage.md).\n"
+
+
+def kill_while_writing(path: Path) -> None:
+    """Begin to replace a file in another process, and kill that process."""
+    script = f"""
+import os, signal
+from pathlib import Path
+from octavo.files import pulled_folder
+with pulled_folder._replacement(Path({str(path)!r}), b"half"):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+
+
+async def test_temporary_files_of_a_killed_pull_are_deleted(docs: PulledSide, editor: SpaceEditor) -> None:
+    for path in (docs.top / "setup.md", docs.top / ".octavo/state.json"):
+        kill_while_writing(path)
+    leftovers = sorted(docs.top.rglob("*.part"))
+    assert len(leftovers) == 2
+    own, link, other = (docs.top / f".octavo-{each}.part" for each in (f"{os.getpid()}-abc", "99999-abc", "notes"))
+    own.touch()
+    other.touch()
+    link.symlink_to(docs.top / "usage.md")
+    assert docs.status() == []
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install", "Download")))
+    await docs.pull()
+    assert sorted(docs.top.rglob("*.part")) == sorted((own, link, other))
 
 
 async def test_pull_that_cannot_store_a_file_changes_no_file(docs: PulledSide, editor: SpaceEditor) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ from octavo.api.operation import ContentRef
 from octavo.concurrency import gather_bounded
 from octavo.data.access import Send
 from octavo.data.database import lock_file
-from octavo.documents.folders.folder import THROUGH_LINK, passes_link, why_unsafe
+from octavo.documents.folders.folder import IGNORED_FOLDERS, SPECIAL_FOLDER, THROUGH_LINK, passes_link, why_unsafe
 from octavo.documents.folders.layout import normalize
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.untrusted_input import parse_json
@@ -36,6 +37,8 @@ MAX_STATE_BYTES = 64 << 20
 _MAX_TEXT_BYTES = 64 << 20
 FileKind = Literal["page", "summary", "reusable", "variables", "file"]
 KINDS = get_args(FileKind)
+_TEMPORARY_NAME = re.compile(r"\.octavo-(\d{1,9})-\w+\.part")
+"""Name of a temporary file, with the ID of the process that writes it."""
 
 
 class NotPulled(Exception):
@@ -208,6 +211,7 @@ class PulledFolder:
     def write(self, data_by_path: Mapping[str, bytes]) -> dict[str, str]:
         """Replace files, after all new contents are on disk. Return the reasons for paths that are not safe, by path.
         Raises OSError."""
+        self._delete_leftovers()
         reasons: dict[str, str] = {}
         with ExitStack() as replacements:
             for path, data in data_by_path.items():
@@ -217,6 +221,20 @@ class PulledFolder:
                 (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
                 replacements.enter_context(_replacement(self.pages / path, data))
         return reasons
+
+    def _delete_leftovers(self) -> None:
+        """Delete the temporary files of processes that were killed."""
+        for folder, subfolders, names in os.walk(self.top):
+            subfolders[:] = [
+                name
+                for name in subfolders
+                if name in (STATE_FOLDER, SPECIAL_FOLDER) or not (name.startswith(".") or name in IGNORED_FOLDERS)
+            ]
+            for name in names:
+                path, match = Path(folder, name), _TEMPORARY_NAME.fullmatch(name)
+                if match and not path.is_symlink() and path.is_file() and not _is_running(int(match[1])):
+                    with suppress(OSError):
+                        path.unlink()
 
     def delete(self, path: str) -> None:
         """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
@@ -266,7 +284,7 @@ def _replace_atomically(path: Path, data: bytes) -> None:
 def _replacement(path: Path, data: bytes) -> Iterator[None]:
     """Store `data` in a temporary file, which replaces the file at `path` when the `with` block ends."""
     is_replaced = path.exists()
-    handle, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
+    handle, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=f".octavo-{os.getpid()}-", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
@@ -284,6 +302,14 @@ def _replacement(path: Path, data: bytes) -> Iterator[None]:
         with suppress(OSError):
             os.unlink(temporary_path)
         raise
+
+
+def _is_running(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def _umask() -> int:
