@@ -291,3 +291,21 @@ def test_merged_changes_are_written_back_to_a_folder(demo: CommandLine, tmp_path
     assert (folder / "README.md").read_text() == before["README.md"]
     assert link in (folder / "SUMMARY.md").read_text()
     assert demo.run("export", str(folder)).out == ""
+
+
+def test_files_that_swapped_names_in_proposals_are_restored_together(library: Path, tmp_path: Path) -> None:
+    demo, docs = CommandLine(tmp_path).with_demo(library), tmp_path / "docs"
+    assert demo.run("pull", "handbook", "docs", "--demo", cwd=tmp_path).code == 0
+    people, summary = docs / "people", docs / "SUMMARY.md"
+    texts = {name: (people / name).read_text() for name in ("privacy.md", "first-week.md")}
+    for before, after in (("privacy.md", "x.md"), ("first-week.md", "privacy.md"), ("x.md", "first-week.md")):
+        (people / before).rename(people / after)
+        summary.write_text(summary.read_text().replace(f"people/{before}", f"people/{after}"))
+        assert demo.run("propose", "-m", "Swap", "--demo", cwd=docs).code == 0
+    alone = demo.run("restore", "people/privacy.md", cwd=docs)
+    assert (alone.code, alone.err) == (
+        6,
+        "octavo: Could not restore people/privacy.md: people/first-week.md has this name now. Restore both files.\n",
+    )
+    assert demo.run("restore", "people/privacy.md", "people/first-week.md", cwd=docs).code == 0
+    assert {name: (people / name).read_text() for name in texts} == texts

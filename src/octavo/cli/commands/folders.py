@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,26 +213,35 @@ def _run_restore(options: argparse.Namespace) -> int:
     with file_errors_as_failure("restore"), find_pulled_folder().locked() as folder:
         local_files = LocalFiles.read(folder)
         chosen_files = [_find_tracked_file(folder, local_files, path_in(folder, each)) for each in options.files]
+        restored_paths = {each.path for each in chosen_files}
+        for file in folder.files.values():
+            path = local_files.current_path(file)
+            if file not in chosen_files and path in restored_paths & local_files.data.keys():
+                raise Failure(f"Could not restore {path}: {file.path} has this name now. Restore both files.", BLOCKED)
         for file in chosen_files:
             data = local_files.data.get(local_files.current_path(file), b"")
             if file.is_text or not local_files.is_changed(file):
                 data = encode_like(folder.base_text(file.base_sha256), data) if file.is_text else data
-                _restore_file(local_files, file, data)
+                _restore_file(local_files, file, data, restored_paths)
         files_to_download = [file for file in chosen_files if not file.is_text and local_files.is_changed(file)]
-        return _restore_from_server(options, local_files, files_to_download) if files_to_download else 0
+        if not files_to_download:
+            return 0
+        return _restore_from_server(options, local_files, files_to_download, restored_paths)
 
 
 def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str) -> TrackedFile:
+    if path in folder.files:
+        return folder.files[path]
     for file in folder.files.values():
-        if path in (file.path, local_files.current_path(file)):
+        if path == local_files.current_path(file):
             return file
     hint = did_you_mean(path, folder.files)
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
 
 
-def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes) -> None:
-    """Restore a file to `data`, its content at the last pull, and its path. Keep a copy if you changed the file. Raises
-    Failure."""
+def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes, restored_paths: Collection[str]) -> None:
+    """Restore a file to `data`, its content at the last pull, and its path. Keep a copy if you changed the file.
+    `restored_paths` are those of all restored files. Raises Failure."""
     folder, current_path = local_files.folder, local_files.current_path(file)
     replaced = {path: old for path in (file.path, current_path) if (old := folder.data(path)) is not None}
     changed = {path: old for path, old in replaced.items() if not file.has_content(old)}
@@ -242,13 +252,15 @@ def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes) -> No
     copies = " and ".join(folder.keep_copy(path, old) for path, old in changed.items())
     for path, reason in folder.write({file.path: data}).items():
         raise Failure(f"Could not restore {path}: {reason}.")
-    if current_path != file.path:
+    if current_path not in restored_paths:
         folder.delete(current_path)
     with ignore_closed_pipe():
         write_out(f"Restored {file.path}.{f' Your version is in {copies}.' if copies else ''}\n")
 
 
-def _restore_from_server(options: argparse.Namespace, local_files: LocalFiles, files: list[TrackedFile]) -> int:
+def _restore_from_server(
+    options: argparse.Namespace, local_files: LocalFiles, files: list[TrackedFile], restored_paths: Collection[str]
+) -> int:
     """Download and restore files that are not text, because Octavo keeps no copies of such files."""
     folder = local_files.folder
 
@@ -261,7 +273,7 @@ def _restore_from_server(options: argparse.Namespace, local_files: LocalFiles, f
             if data is None:
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
             with file_errors_as_failure("restore"):
-                _restore_file(local_files, file, data)
+                _restore_file(local_files, file, data, restored_paths)
 
     return run_connected(options, use_session, action="restore")
 
