@@ -122,8 +122,7 @@ def child_above(block: Block) -> Block | None:
 
 def is_long(block: Block, max_cost: float = SLICE_COST) -> bool:
     """Return True if a block costs more than twice `max_cost` and can be split into slices."""
-    is_drawable = is_diagram(block) and len(block.text) <= MAX_DIAGRAM_LENGTH and not block.children
-    return block.kind in _SPLITTERS and layout_cost(block, 2 * max_cost) > 2 * max_cost and not is_drawable
+    return block.kind in _SPLITTERS and layout_cost(block, 2 * max_cost) > 2 * max_cost and not _is_drawable(block)
 
 
 def layout_cost(block: Block, max_cost: float) -> float:
@@ -377,6 +376,10 @@ def _split_plain_text(block: Block, max_cost: float) -> Iterator[Block]:
 
 def _split_integration(block: Block, max_cost: float) -> Iterator[Block]:
     yield from _split_plain_text(block, max_cost) if block.text else _split_children(block, max_cost)
+
+
+def _is_drawable(block: Block) -> bool:
+    return is_diagram(block) and len(block.text) <= MAX_DIAGRAM_LENGTH and not block.children
 
 
 def is_diagram(block: Block) -> bool:

@@ -264,11 +264,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         if not has_start(block):
             return []
         later_rows = (
-            context.shared_by_slices(
-                "rows", bounds.whole_block, lambda whole: sum(child.plain().count("\n") + 1 for child in whole.children)
-            )
-            - text.count("\n")
-            - 1
+            context.shared_by_slices("rows", bounds.whole_block, _row_count) - text.count("\n") - 1
             if bounds is not None
             else 0
         )
@@ -282,3 +278,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
             ]
     body = box(rows, width, styles, background=styles.surface, edges=(has_start(block), has_end(block)))
     return [*head(is_whole=True), *body]
+
+
+def _row_count(block: Block) -> int:
+    return sum(child.plain().count("\n") + 1 for child in block.children)

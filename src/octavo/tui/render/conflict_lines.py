@@ -146,9 +146,7 @@ def prepare_conflicts(
                 for choice in offered_choices
             },
             next((heading for heading_line, heading in reversed(headings) if heading_line <= line), ""),
-            (1 if conflict.main is not None else 2 if conflict.request is not None else 0)
-            if len(same_named) > 1 and not is_whole
-            else None,
+            _side_with_text(conflict) if len(same_named) > 1 and not is_whole else None,
             conflict.is_merged_by_default,
             titles.get(conflict.base_text_page_id or "", ""),
             len(same_named),
@@ -182,6 +180,10 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
         text += text_part
         line += text_part.count("\n")
     return text, [line_of[conflict] for _, conflict in page.all_named_conflicts]
+
+
+def _side_with_text(conflict: Conflict) -> int:
+    return 1 if conflict.main is not None else 2 if conflict.request is not None else 0
 
 
 def _standalone_text(conflict: Conflict, text: str | None) -> str:

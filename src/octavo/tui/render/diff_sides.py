@@ -143,9 +143,7 @@ def add_gutter(
             decoration(glyph, sign_style),
             decoration(" "),
             *(
-                piece._replace(style=piece.style + background)
-                if piece.style.bgcolor is not None and piece.style.bgcolor == styles.surface.bgcolor
-                else piece
+                piece._replace(style=piece.style + background) if _is_box_background(piece, styles) else piece
                 for piece in line.pieces
             ),
         ]
@@ -154,6 +152,10 @@ def add_gutter(
         )
         label = "     "
     return all_lines
+
+
+def _is_box_background(piece: StyledText, styles: Styles) -> bool:
+    return piece.style.bgcolor is not None and piece.style.bgcolor == styles.surface.bgcolor
 
 
 def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[Line]:

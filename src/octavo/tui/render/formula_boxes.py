@@ -396,5 +396,8 @@ def _convert_node(node: Any) -> Iterator[LatexPart]:
             )
             if given_arguments and isinstance(given_arguments[0], LatexCharsNode) and given_arguments[0].chars == "*":
                 name, given_arguments = f"{name}*", given_arguments[1:]
-            arguments = (each.nodelist if isinstance(each, LatexGroupNode) else [each] for each in given_arguments)
-            yield LatexCommand(name, tuple(map(_convert_nodes, arguments)), node.macro_post_space)
+            yield LatexCommand(name, tuple(_argument_parts(each) for each in given_arguments), node.macro_post_space)
+
+
+def _argument_parts(node: Any) -> LatexParts:
+    return _convert_nodes(node.nodelist if isinstance(node, LatexGroupNode) else [node])

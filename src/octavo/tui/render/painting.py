@@ -111,7 +111,17 @@ def bottom_line(
 
 
 _SEARCHED_ATTRIBUTES = (
-    *("title", "method", "path", "status", "description", "name", "type", "date", "summary", "url", "expression"),
+    "title",
+    "method",
+    "path",
+    "status",
+    "description",
+    "name",
+    "type",
+    "date",
+    "summary",
+    "url",
+    "expression",
 )
 MAX_MATCHES = 10_000
 """Maximum number of matches that a search finds."""

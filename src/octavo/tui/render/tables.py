@@ -163,8 +163,7 @@ def fit_columns(
     texts = [[cell_text(row[index]) for row in all_rows] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
     natural_widths = [
-        width if width <= _MAX_PROSE_WIDTH else max(_MAX_PROSE_WIDTH, _longest_words(column, width).word)
-        for column, width in zip(texts, (max(each, default=1) for each in sizes), strict=True)
+        _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
     ]
     if _excess_width(natural_widths, available_width) <= 0:
         return TableGrid(head, body, aligns, natural_widths)
@@ -333,6 +332,10 @@ def cell_text(cell: list[StyledText]) -> str:
 
 def _natural_width(text: str) -> int:
     return max(1, cells(text) if "\n" not in text else max(cells(line) for line in text.split("\n")))
+
+
+def _readable_width(texts: Sequence[str], natural: int) -> int:
+    return natural if natural <= _MAX_PROSE_WIDTH else max(_MAX_PROSE_WIDTH, _longest_words(texts, natural).word)
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
@@ -611,11 +614,7 @@ def sample_rows(block: Block) -> Block:
     """Return a long table with only those rows that are measured to find the column widths."""
     block = unmerge_cells(block)
     by_column = zip_longest(
-        *(
-            [sum([len(run.text) for run in cell.runs]) for cell in row.children[:MAX_TABLE_COLUMNS]]
-            for row in block.children
-        ),
-        fillvalue=0,
+        *(map(_text_length, row.children[:MAX_TABLE_COLUMNS]) for row in block.children), fillvalue=0
     )
     reversed_indexes = range(len(block.children) - 1, -1, -1)
     longest_rows = [nlargest(_SAMPLED_LONGEST_ROWS, reversed_indexes, key=lengths.__getitem__) for lengths in by_column]
@@ -629,6 +628,10 @@ def sample_rows(block: Block) -> Block:
             sample[index] = shorten_row(block.children[index])
             remaining_cost -= layout_cost(sample[index], _SAMPLE_COST)
     return block._replace(children=tuple(sample[index] for index in sorted(sample)))
+
+
+def _text_length(cell: Block) -> int:
+    return sum([len(run.text) for run in cell.runs])
 
 
 _MAX_NAME_WIDTH = 24
