@@ -12,6 +12,7 @@ from octavo.api.operation import SpaceRef
 from octavo.client.responses import Application
 from octavo.data.writes.direct import send_unchecked
 from octavo.data.writes.machine import NewWrite
+from octavo.documents.source_reader import parse
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import CommentPresenter
 from octavo.tui.comments.comments_screen import CommentsScreen
@@ -19,6 +20,7 @@ from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.request_scenario import RequestScenario, edit_page
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
+from tests.journeys.test_background_refresh import wait_for_background_refresh
 
 HERE = "You need a terminal and either curl"
 
@@ -66,6 +68,31 @@ async def test_comment_on_a_block_is_queued_and_then_sent(stage: Stage) -> None:
         await run.see("● Mara Lindqvist", "Is five minutes tru")
         (sent,) = run.gate.sent(comments.Create)
         assert sent.node is not None
+
+
+@pytest.mark.parametrize("new_text", ["You will need a terminal and either", ""])
+async def test_comment_on_a_block_that_is_edited_meanwhile_quotes_it(stage: Stage, new_text: str) -> None:
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await run.press("tab", "right_parenthesis", "left_parenthesis", "c")
+        await run.see("Comment on Quickstart", f"┊ {HERE}")
+        await run.type("Is this true?")
+        scenario = RequestScenario(run)
+        old_text = await scenario.text("Quickstart")
+        (paragraph,) = (each for each in old_text.split("\n\n") if "You need a terminal" in each)
+        text = old_text.replace(
+            paragraph, paragraph.replace("You need a terminal and either", new_text) if new_text else ""
+        )
+        await scenario.publish(edit_page((await scenario.page("Quickstart")).id, text))
+        await wait_for_background_refresh(run)
+        await run.press("ctrl+s")
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert isinstance(sent.body, Markdown)
+        assert sent.body.markdown.startswith("> You need a terminal and either curl")
+        assert sent.body.markdown.endswith("\n\nIs this true?")
+        if new_text:
+            assert sent.node == next(each.key for each in parse(text).walk() if each.plain().startswith(new_text))
 
 
 async def test_comment_on_the_whole_page_has_no_block(stage: Stage) -> None:

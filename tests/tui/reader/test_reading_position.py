@@ -128,6 +128,7 @@ async def test_position_is_read_while_the_thread_renders_wide_blocks() -> None:
         (lambda blocks: ["New.", "Also new.", *blocks], "Paragraph 9."),
         (lambda blocks: blocks[2:], "Paragraph 9."),
         (lambda blocks: [*blocks[8:]], "Paragraph 9."),
+        (lambda blocks: [*blocks[:6], *(f"New {number}." for number in range(12)), *blocks[6:]], "Paragraph 9."),
         (lambda blocks: [*blocks[:9], "An edited paragraph.", *blocks[10:]], "An edited paragraph."),
     ],
 )

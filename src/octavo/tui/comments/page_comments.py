@@ -159,6 +159,13 @@ class PageDiscussion:
             if (thread := self.thread_on(block)) is not None:
                 thread_actions.reply(self._view.shell, at, thread)
         elif at is not None and page is not None:
+
+            def current_node() -> str | None:
+                document = pages.pane.document
+                if block is None or document is None or pages.visible_page != page or document.find(block.key):
+                    return block.key if block is not None else None
+                return ThreadAnchors(document).most_similar_key(block.plain()) or None
+
             thread_actions.start_thread(
                 self._view.shell,
                 at,
@@ -168,6 +175,7 @@ class PageDiscussion:
                 excerpt=block.plain() if block is not None else page[1],
                 source=pages.source_of(block) if block is not None else "",
                 quotes_excerpt=pages.is_on_old_version,
+                current_node=current_node if not pages.is_on_old_version else None,
                 is_code=block is not None and block.kind == "code",
             )
 

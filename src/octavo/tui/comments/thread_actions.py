@@ -59,21 +59,24 @@ def start_thread(
     title: str,
     excerpt: str,
     quotes_excerpt: bool = False,
+    current_node: Callable[[], str | None] | None = None,
     is_code: bool = False,
     source: str = "",
     added_text: str = "",
 ) -> None:
     """Open the composer for a new thread. The thread is on the block with the key `node`, else on the page `page_id`,
-    else on no page. `quotes_excerpt` starts the comment with a quote of `excerpt`, as code if `is_code`. `source` is
-    the Markdown of the block, for a suggested change. `added_text` is appended to the draft."""
+    else on no page. `quotes_excerpt` starts the comment with a quote of `excerpt`, as code if `is_code`. So does
+    another result of `current_node`: it returns the key of the block when the comment is sent, or None if the block is
+    gone. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "comment"):
         return
 
     def make_operation(text: str) -> DurableWrite:
-        quote = quote_markdown(excerpt, is_code=is_code) if quotes_excerpt else ""
+        key = current_node() if current_node is not None else node
+        quote = quote_markdown(excerpt, is_code=is_code) if quotes_excerpt or key != node else ""
         # The draft of an undone or refused comment already begins with the quote.
         text = text if text.startswith(quote) else f"{quote}\n\n{text}"
-        target_fields = {name: value for name, value in (("page", page_id), ("node", node)) if value is not None}
+        target_fields = {name: value for name, value in (("page", page_id), ("node", key or node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target_fields)
 
     draft_key = f"comment {_location_key(at)} {page_id or ''} {node or ''}"

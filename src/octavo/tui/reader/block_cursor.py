@@ -56,6 +56,14 @@ class BlockCursor(PanePart):
             chunk_index, block = self.selected
             self.selected = (self.viewport.contents.find_chunk_index(chunk_index, block.key), block)
 
+    def select_again(self, selected: BlockSpan, row: int) -> None:
+        """Select a block again after the page has changed, and scroll so that the block is in the same row as before.
+        Do not scroll if the block is gone."""
+        self.selected = (selected.chunk_index, selected.block)
+        self.lines_changed()
+        if (span := self.current()) is not None and span.block.key == selected.block.key:
+            self.viewport.show_in_row(span.start, row)
+
     # Painting
 
     def before_painting(self, *, shows_bar: bool) -> None:

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Document
 from octavo.tui.core.view import View
 from octavo.tui.reader.block_cursor import HINT_COMMANDS, PAN_COMMANDS
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSection
@@ -227,6 +227,10 @@ class DiffView(Reader):
         """IDs of the threads for which `RepliesRequested` was posted."""
 
     # Interface for screens
+
+    @property
+    def document(self) -> Document | None:
+        return self.contents.page.compared.new if self.contents.page.compared is not None else None
 
     @property
     def status_text(self) -> str:

@@ -214,11 +214,15 @@ class PageLoader:
 
     def _show_chunks(self, page: ParsedPage, *, is_complete: bool) -> None:
         pane, contents = self.pane, self.contents
+        selected = pane.cursor.selected_span()
+        row = pane.viewport.row_of(selected.start) if selected is not None else 0
         contents.document, contents.page_chunks, contents.is_fully_parsed = page.document, page.chunks, is_complete
         contents.discard_source_chunks()
         self.navigation.set_anchors(page.document, page.anchors)
         self.threads.mark_document(page.document)
         pane.reset_lines(rendered_chunks=page.rendered_chunks)
+        if selected is not None:
+            pane.cursor.select_again(selected, row)
         pane.find_bar.content_changed()
         pane.refresh_bindings()
         pane.viewport.notify_moved()

@@ -301,7 +301,6 @@ class PageView(Reader):
 
     @property
     def document(self) -> Document | None:
-        """The part of the page that is parsed. None if no page is shown."""
         return self.contents.document
 
     @property

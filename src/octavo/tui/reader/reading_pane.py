@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Document
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.reader.block_cursor import BlockCursor, Clickables
 from octavo.tui.reader.find_bar import FindBar, TextSelection
@@ -154,6 +154,11 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._terminal_size = Size()
         """Size of the terminal when this pane got its size."""
         self._was_at_thread = False
+
+    @property
+    def document(self) -> Document | None:
+        """The part of the page that is parsed, in a diff of the new version. None if no page is shown."""
+        return None
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
