@@ -109,12 +109,6 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
     return BulkSelection(action, threads, len(candidates) - len(threads), next(filter(None, reasons), ""))
 
 
-def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | None:
-    """Return the reason why `action` applies to none of the selected threads. None if it applies to some of them."""
-    selection = select_actionable(app, action, selected)
-    return None if selection.threads else f"{selection.reason} This applies to all selected threads."
-
-
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
     """Return why a command for a single thread is disabled: others are selected. None if it is enabled."""
     if set(selected) <= {current_key}:
@@ -265,7 +259,8 @@ def _bulk_command(
         if not writes:
             return None
         if target.selected:
-            return why_not_any(app, name, target.selected)
+            selection = select_actionable(app, name, target.selected)
+            return None if selection.threads else f"{selection.reason} This applies to all selected threads."
         return why_not_in_discussion(app, target.at, name, target.thread, target.message)
 
     return Command(

@@ -45,11 +45,6 @@ class ThreadSource(NamedTuple):
     open_count: int
 
 
-def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
-    """Return a `ThreadSource` for each space, in the same order."""
-    return [ThreadSource(f"space {item.id}", item.ref, item.title.upper(), item.comments) for item in items]
-
-
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
     """Return a `ThreadSource` for each change request, in order. Their names contain the titles of `spaces`."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
@@ -110,7 +105,7 @@ class ThreadLoader:
         if workspace.organization is None:
             return
         spaces = workspace.spaces.value.items if workspace.spaces.value else ()
-        kinds = [space_sources(spaces)]
+        kinds = [[ThreadSource(f"space {each.id}", each.ref, each.title.upper(), each.comments) for each in spaces]]
         kinds += [
             change_request_sources(snapshot.value.items, spaces) for snapshot in self._change_requests if snapshot.value
         ]

@@ -41,7 +41,9 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
     text = whole_block(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
     title, source = normalize_diagram(text)
     problem = drawing_problem(source)
-    drawn = DrawnDiagram(problem=problem) if problem else _drawn_diagram(context, source)
+    drawn = DrawnDiagram(problem=problem) if problem else None
+    if not problem and context.deferred is not None and (cache := context.deferred.diagrams) is not None:
+        drawn = cache.get(DiagramQuery(source, context.styles.ascii))
     title = str(block.attrs.get("title") or "").strip() or title
     if drawn is not None and drawn.drawings:
         return _render_drawing(context, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
@@ -89,11 +91,6 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
             lines.pop()
         if lines and len(lines) <= MAX_DRAWING_ROWS and max(map(cells, lines)) <= MAX_DRAWING_WIDTH:
             yield tuple(lines)
-
-
-def _drawn_diagram(context: LayoutContext, source: str) -> DrawnDiagram | None:
-    cache = context.deferred.diagrams if context.deferred is not None else None
-    return cache.get(DiagramQuery(source, context.styles.ascii)) if cache is not None else None
 
 
 def _render_drawing(

@@ -19,7 +19,6 @@ from octavo.documents.change_kinds import (
 from octavo.documents.diff_model import (
     AddedBlock,
     ChangedBlock,
-    ChangeSize,
     ContainerChange,
     Diff,
     DiffEntry,
@@ -84,16 +83,14 @@ def build_side(
     """Return the chunks of one version of a rewritten page, below a note with the size of the change. `side` is `new`
     or `old`. Threads on blocks of the other version are at the end."""
     versions = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
-    return _ChunkBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
-        comparison.diff, *versions, _rewrite_note(comparison.diff.size, side)
+    size = comparison.diff.size
+    note = f"This page was rewritten: {size.removed} of {size.words_before} words removed, {size.added} added. "
+    note += (
+        "Below is the new page. Press | for the old page."
+        if side == "new"
+        else "Below is the old page. Press | for the diff."
     )
-
-
-def _rewrite_note(size: ChangeSize, side: str) -> str:
-    summary = f"This page was rewritten: {size.removed} of {size.words_before} words removed, {size.added} added."
-    if side == "new":
-        return f"{summary} Below is the new page. Press | for the old page."
-    return f"{summary} Below is the old page. Press | for the diff."
+    return _ChunkBuilder(ContextSize(), threads, title, comparison.kinds).build_side(comparison.diff, *versions, note)
 
 
 def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:

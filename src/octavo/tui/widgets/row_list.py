@@ -227,11 +227,6 @@ class ColumnLayout:
     def __bool__(self) -> bool:
         return bool(self.columns)
 
-    @property
-    def has_titles(self) -> bool:
-        """True if a column has a title."""
-        return any(column.title for column in self.columns)
-
     def title_line(self, width: int) -> Content:
         """Return the line with the column titles, `width` cells wide."""
         return fit(Content("  ") + self.row_line([column.title for column in self.columns], width - 2, safe), width)
@@ -421,7 +416,7 @@ class RowList(LineList, Generic[T]):
     @columns.setter
     def columns(self, columns: Sequence[Column]) -> None:
         self._columns = ColumnLayout(columns)
-        self.column_titles = self._columns.title_line if self._columns.has_titles else None
+        self.column_titles = self._columns.title_line if any(column.title for column in columns) else None
         self.painter.discard()
         self.refresh()
 
@@ -527,15 +522,11 @@ def _lay_out_headings(
                 if level == 0 and line:
                     extra_lines[line] = (Content(""), Content(""))
                     line += 1
-                extra_lines[line] = _heading_line(heading, level)
+                text = Content(" " * (level + 1)) + safe(heading.text)
+                style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
+                extra_lines[line] = text.stylize(style), safe(heading.right).stylize("$octavo-muted")
                 line += 1
             old_headings = headings
         first_lines.append(line)
         line += height
     return first_lines, extra_lines, line
-
-
-def _heading_line(heading: RowHeading, level: int) -> tuple[Content, Content]:
-    style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
-    text = Content(" " * (level + 1)) + safe(heading.text)
-    return text.stylize(style), safe(heading.right).stylize("$octavo-muted")
