@@ -6,20 +6,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from typing import Any, Literal
 from urllib.parse import urlencode
 
 import pytest
 
-from octavo.api import change_requests, comments, permissions, spaces, teams
+from octavo.api import change_requests, collections, comments, permissions, site_structure, spaces, teams
 from octavo.api.bodies import Markdown
-from octavo.api.operation import ChangeRequestRef, Listing, SpaceRef, load
-from octavo.api.spaces import Space
+from octavo.api.operation import ChangeRequestRef, CollectionRef, Listing, Operation, SpaceRef, load
+from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
 from octavo.api.wire import Route, encode, operation_for_route, query_fields, routes
 from octavo.server.app import Platform
 from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current, with_text
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json
 from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_context
+from tests.server.sample_sites import create_site
 from tests.server.small_platform import ACME, Ask, Clock, space_with
 
 NOWHERE = "http://127.0.0.1:9/"
@@ -280,3 +283,56 @@ async def test_every_list_is_consistent_while_items_change(
 
 def _id_of(item: Any) -> str:
     return str(item.user.id if hasattr(item, "user") else item.id)
+
+
+async def _read_while(ask: Ask, op: Listing[Any], change: Operation[Any]) -> list[str]:
+    """Return the IDs of a list of which the first page was read before `change`, and the others after it."""
+    page = await ask(op.model_copy(update={"limit": 2}))
+    found = list(page.items)
+    await ask(change)
+    while page.next:
+        page = await ask(op.model_copy(update={"limit": 2, "page": page.next.page}))
+        found += page.items
+    return [_id_of(each) for each in found]
+
+
+async def test_deleted_or_moved_collection_hides_no_others_from_a_reader(ask: Ask) -> None:
+    made = [(await ask(collections.Create(at=ACME, title=f"C{number}"))).id for number in range(7)]
+    inside = await space_with(ask, "Inside", parent=made[0])
+    beside = [(await space_with(ask, f"S{number}")).id for number in range(4)]
+    to_start = Position(before=CollectionPointer(collection=made[1]))
+    move = collections.Move(at=CollectionRef(collection_id=made[6]), position=to_start)
+    listing = collections.List(at=ACME)
+    read = await _read_while(ask, listing, collections.Delete(at=CollectionRef(collection_id=made[0])))
+    assert read == made
+    assert await _read_while(ask, listing, move) == made[1:6]
+    assert [_id_of(each) for each in (await ask(listing)).items] == [made[6], *made[1:6]]
+    read = await _read_while(ask, spaces.List(at=ACME), collections.Delete(at=CollectionRef(collection_id=made[3])))
+    assert read == [inside.id, *beside]
+
+
+async def test_deleted_group_hides_no_others_from_a_reader(ask: Ask) -> None:
+    at = await create_site(ask)
+    made = [(await ask(site_structure.CreateGroup(at=at, title=f"Group {number}"))).id for number in range(5)]
+    delete = site_structure.DeleteGroup(at=at, site_section_group_id=made[0])
+    assert await _read_while(ask, site_structure.ListGroups(at=at), delete) == made
+
+
+async def test_random_moves_lead_to_the_expected_order(ask: Ask, context: RequestContext) -> None:
+    made = [(await space_with(ask, f"S{number}")).id for number in range(5)]
+    for number, space in enumerate(made[:3]):
+        context.store.update(f"/spaces/{space}", position=number)  # as older versions saved it
+    random = Random(7)
+    for _ in range(150):
+        moved = made.pop(random.randrange(len(made)))
+        at, index = SpaceRef(space_id=moved), random.randrange(len(made) + 1)
+        if index == len(made):
+            await ask(spaces.Move(at=at, parent=None))
+        elif random.random() < 0.5 or index == 0:
+            await ask(spaces.Move(at=at, position=Position(before=SpacePointer(space=made[index]))))
+        else:
+            await ask(spaces.Move(at=at, position=Position(after=SpacePointer(space=made[index - 1]))))
+        made.insert(index, moved)
+        if len(made) < 9 and random.random() < 0.1:
+            made.append((await space_with(ask, "New")).id)
+        assert [each.id for each in (await ask(spaces.List(at=ACME))).items] == made

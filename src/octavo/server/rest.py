@@ -247,52 +247,57 @@ def paginate(
     `is_descending`, the highest key is first. `show` converts an item for the response."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
-    remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), is_descending)
+    remaining = all_items if op.page is None else _items_after(all_items, op.page, is_descending)
     response: Json = {"items": [show(item) for _, item in remaining[:size]], "count": len(all_items)}
     if size and len(remaining) > size:
-        response["next"] = {"page": _cursor(remaining[size - 1][0])}
+        last_key = json.dumps(remaining[size - 1][0]).encode()
+        response["next"] = {"page": urlsafe_b64encode(last_key).decode().rstrip("=")}
     return response
 
 
-def _items_after(items: list[tuple[Any, Any]], last_key: Any, is_descending: bool) -> list[tuple[Any, Any]]:
-    try:
-        return [pair for pair in items if (pair[0] < last_key if is_descending else pair[0] > last_key)]
-    except TypeError:
-        raise _unknown_page() from None
-
-
-def _cursor(last_key: Any) -> str:
-    return urlsafe_b64encode(json.dumps(last_key).encode()).decode().rstrip("=")
-
-
-def _parse_cursor(cursor: str) -> Any:
+def _items_after(items: list[tuple[Any, Any]], cursor: str, is_descending: bool) -> list[tuple[Any, Any]]:
     try:
         last_key = from_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), allow_inf_nan=False)
-    except ValueError:
-        raise _unknown_page() from None
-    return tuple(last_key) if isinstance(last_key, list) else last_key
-
-
-def _unknown_page() -> Refusal:
-    return Refusal(
-        400, "page does not name a page in this list. Use next.page from the previous page, or leave page out."
-    )
+        last_key = tuple(last_key) if isinstance(last_key, list) else last_key
+        return [pair for pair in items if (pair[0] < last_key if is_descending else pair[0] > last_key)]
+    except (TypeError, ValueError):
+        sentence = "page does not name a page in this list. Use next.page from the previous page, or leave page out."
+        raise Refusal(400, sentence) from None
 
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
 """A document, and its path in the store."""
+SortKey = tuple[Any, ...]
 
 
-def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document in its collection: by its saved position, else by its creation."""
-    return (document.get("position", _LAST_POSITION), stored_position)
+def order_key(stored_position: int, document: Json) -> SortKey:
+    """Return the sort key of a document in its collection: by its position, else by its creation. Sets `position`."""
+    position = document.get("position", [_LAST_POSITION, stored_position])
+    document["position"] = position if isinstance(position, list) else [position]  # Older versions saved integers.
+    return (document["position"], stored_position)
 
 
-def save_order(context: RequestContext, siblings: list[StoredDocument]) -> None:
-    """Save the order of documents in their collection. `siblings` are all its documents, in the new order."""
-    for position, (path, document) in enumerate(siblings):
-        context.store.put(path, {**document, "position": position})
+def insert_in_order(
+    context: RequestContext, siblings: list[StoredDocument], index: int, documents: list[StoredDocument]
+) -> None:
+    """Save `documents` before the sibling at `index`, or at the end. The positions of `siblings`, which must be set, do
+    not change, because the cursors of lists contain positions."""
+    lower = siblings[index - 1][1]["position"] if index else None
+    upper = siblings[index][1]["position"] if index < len(siblings) else None
+    for path, document in documents:
+        lower = _position_between(lower, upper)
+        context.store.put(path, {**document, "position": lower})
+
+
+def _position_between(lower: list[int] | None, upper: list[int] | None) -> list[int]:
+    if lower is None:
+        return [upper[0] - 1] if upper else [0]
+    if upper and upper[: len(lower)] == lower != upper:
+        return [*lower, upper[len(lower)] - 1]
+    following = [*lower[:-1], lower[-1] + 1]
+    # A document that is created later gets a position with two numbers.
+    return following if len(lower) > 2 and (upper is None or following < upper) else [*lower, 0]
 
 
 def save_next_to(
@@ -303,8 +308,8 @@ def save_next_to(
     *,
     is_before: bool,
 ) -> None:
-    """Move a document before or after `neighbor`, or to the end if it is None. Saves the order of all `siblings`."""
+    """Move a document before or after `neighbor`, or to the end if it is None. See `insert_in_order` for `siblings`."""
     other_siblings = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in other_siblings]
-    other_siblings.insert(paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings), moved)
-    save_order(context, other_siblings)
+    index = paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings)
+    insert_in_order(context, other_siblings, index, [moved])

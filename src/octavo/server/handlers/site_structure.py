@@ -23,12 +23,12 @@ from octavo.server.rest import (
     before_save,
     guards,
     handle,
+    insert_in_order,
     omit,
     paginate,
     path_of,
     presents,
     save_next_to,
-    save_order,
 )
 from octavo.server.store import Json, MissingResource
 
@@ -326,7 +326,8 @@ def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, context: R
     group |= {"icon": op.icon} if op.icon else {}
     group |= {"sectionGroup": op.parent} if op.parent else {}
     section_paths = [f"{tree.path}/sections/{section_id}" for section_id in dict.fromkeys(op.sections or ())]
-    save_order(context, [(path, {**context.store.get(path), "sectionGroup": group["id"]}) for path in section_paths])
+    sections = [(path, {**context.store.get(path), "sectionGroup": group["id"]}) for path in section_paths]
+    insert_in_order(context, [], 0, sections)
     return group
 
 
@@ -341,8 +342,7 @@ def _delete_group(op: structure.DeleteGroup, context: RequestContext) -> None:
     ]
     siblings = [(part.path, part.document) for part in tree.parts_in("site-section", parent_id)]
     start = next(index for index, (each, _) in enumerate(siblings) if each == path)
-    siblings[start : start + 1] = items_in_group
-    save_order(context, siblings)
+    insert_in_order(context, siblings, start + 1, items_in_group)
     context.store.delete(path)
 
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from octavo.api.operation import SiteRef
 from octavo.server.handlers.permissions import membership, organization_role, role
-from octavo.server.rest import RequestContext, order_key
+from octavo.server.rest import RequestContext, SortKey, order_key
 from octavo.server.store import Json, MissingResource
 
 COLLECTION_NAMES = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
@@ -32,7 +32,7 @@ PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-
 class StoredSitePart(NamedTuple):
     """A site space, section or group, with its sort key and its path in the store."""
 
-    sort_key: tuple[int, ...]
+    sort_key: SortKey
     path: str
     document: Json
 
@@ -53,7 +53,7 @@ class SiteTree:
     spaces: dict[str, Json]
     """The spaces on the site, by ID, without deleted spaces."""
 
-    def walk(self, group_id: str | None = None, sort_key_of_group: tuple[int, ...] = ()) -> Iterator[StoredSitePart]:
+    def walk(self, group_id: str | None = None, sort_key_of_group: SortKey = ()) -> Iterator[StoredSitePart]:
         """Yield the sections and groups in a group, or in the whole site if `group_id` is None, at any depth."""
         for part in self.sections_and_groups.get(group_id, ()):
             key = sort_key_of_group + part.sort_key

@@ -28,8 +28,10 @@ from octavo.server.page_texts import mark_for_reindexing, reindex
 from octavo.server.rest import (
     Refusal,
     RequestContext,
+    SortKey,
     StoredDocument,
     handle,
+    insert_in_order,
     omit,
     order_key,
     paginate,
@@ -38,7 +40,6 @@ from octavo.server.rest import (
     presents,
     request_fields,
     save_next_to,
-    save_order,
 )
 from octavo.server.store import Json, MissingResource
 
@@ -161,7 +162,7 @@ RETENTION = timedelta(days=7)
 """Time after its deletion during which a space can be restored."""
 
 
-def list_ordered(context: RequestContext, path: str, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
+def list_ordered(context: RequestContext, path: str, organization_id: str) -> list[tuple[SortKey, Json]]:
     """Return a sort key and a document for each space or collection of an organization, in order, also for deleted
     spaces. `path` is `/spaces` or `/collections`."""
     documents = context.store.items(path)
@@ -171,7 +172,7 @@ def list_ordered(context: RequestContext, path: str, organization_id: str) -> li
     return sorted(matching_documents, key=lambda pair: pair[0])
 
 
-def visible_spaces(context: RequestContext, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
+def visible_spaces(context: RequestContext, organization_id: str) -> list[tuple[SortKey, Json]]:
     """Return a sort key and a document for each space in which the caller has a role, in order."""
     spaces = list_ordered(context, "/spaces", organization_id)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(context, space)]
@@ -466,8 +467,7 @@ def _delete_collection(op: collections.Delete, context: RequestContext) -> None:
         set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
             document["defaultLevel"] = level  # Spaces in the deleted collection keep their access restrictions.
-    siblings[position : position + 1] = contents
-    save_order(context, siblings)
+    insert_in_order(context, siblings, position + 1, contents)
     context.store.delete(path)
 
 
