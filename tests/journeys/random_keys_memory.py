@@ -25,7 +25,6 @@ from octavo.documents.sequences import most_similar
 from octavo.server.demo.library import build
 from octavo.server.rest import RequestContext
 from octavo.server.store import Store
-from octavo.tui.app.pauses import use_one_arena
 from octavo.tui.render.deferred import tokenize
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_soak import Soak
@@ -66,7 +65,6 @@ def memory() -> float:
 
 async def measure(folder: Path, count: int) -> tuple[float, float]:
     """Return the memory after a tenth of the keys and after all keys."""
-    use_one_arena()  # The app does so in a terminal.
     # The clock of the stage stands still, so the pause between these requests would never end.
     sync_queue.LATER_INTERVAL = timedelta()
     store = Store(library := folder / "library.db")

@@ -17,7 +17,6 @@ from octavo.cli.standard_streams import Failure, why_read_only
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.app.pauses import use_one_arena
 from octavo.tui.core.routes import Route, ToChangeRequest, ToPage, ToThread
 from octavo.tui.terminal.crash_report import fault_reports
 from octavo.tui.terminal.display import query_terminal
@@ -34,7 +33,6 @@ def run_app(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
     """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure."""
-    use_one_arena()
     # By default, the event loop waits up to 5 ms each time another thread runs.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)

@@ -1,18 +1,15 @@
 """Work for the time when the user presses no keys: frees memory, and imports the modules of other views.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
-and Python would start it while the user presses keys. After a collection, the free memory is returned to the system.
+and Python would start it while the user presses keys.
 """
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextvars import Context
-from functools import _lru_cache_wrapper, cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import _lru_cache_wrapper, partial
 from importlib import import_module
 from threading import Thread
 from types import ModuleType
@@ -21,59 +18,38 @@ from weakref import WeakSet
 
 from textual.app import App
 from textual.dom import DOMNode
-from textual.message_pump import MessagePump
 from textual.signal import Signal
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
 from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
+from octavo.tui.widgets.delay import Delay
 
 PAUSE = 1.5
 """Seconds without a key after which garbage is collected. The user does not notice the short delay."""
-LONG_PAUSE = 30.0
-"""Seconds without a key after which a slower garbage collection may also check objects frozen by `gc.freeze`."""
-PAINT_SECONDS = 0.05
-"""Seconds from a key press until its effect is painted. A collection also starts this long after `wake`."""
-MAX_NEW_BLOCKS = 35_000
-"""Number of new memory blocks (about 3 MB) after which the garbage collection no longer waits for a pause."""
+WAKE_SECONDS = 0.05
+"""Seconds in which all message loops wake before garbage is collected."""
 _YOUNG_THRESHOLD = 500
 """Number of new objects after which Python collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
 """Number of young collections after which Python collects the middle generation."""
-_FULL_THRESHOLD = 1000
+_FULL_THRESHOLD = 100
 """Number of middle collections after which Python collects all generations."""
 
 
 class Garbage:
-    """Collects garbage while the user presses no keys. Knows which removed widgets are still in memory."""
+    """Collects garbage while the user presses no keys."""
 
-    def __init__(self, pumps: Callable[[], Iterable[MessagePump]] = tuple) -> None:
-        """`pumps` returns everything that has a message loop: the app, its screens and widgets."""
-        self._pumps = pumps
-        self._is_woken = False
-        """True if `wake` was called since the last collection."""
-        self._removed: WeakSet[DOMNode] = WeakSet()
-        """Widgets that were removed since the last collection."""
-        self._survivors: WeakSet[DOMNode] = WeakSet()
-        """Removed widgets that were still in memory after a collection."""
+    def __init__(self, app: App[Any]) -> None:
+        self._app, self._pause = app, Delay(app)
         self._is_started = False
-        self._next_check: asyncio.TimerHandle | None = None
-        self._is_urgent = False
-        """True if the next collection does not wait for a pause, because memory has grown."""
-        self._last_key = 0.0
-        self._young_collections = 0
-        self._blocks_after_full_collection = 0
-        self._has_survivors = False
-        """True if the last full collection did not freeze its survivors. The next collection checks them again."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """The `lru_cache` functions of Textual and Rich. Cleared because they keep widgets in memory."""
 
     def start(self) -> None:
         """Begin to collect garbage in pauses. Objects that exist now, such as modules, are frozen and so ignored."""
-        return_large_allocations()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
-        self._blocks_after_full_collection = sys.getallocatedblocks()
         self._is_started = True
 
     def enable(self) -> None:
@@ -83,72 +59,28 @@ class Garbage:
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection, as the user is active. If memory has grown, collect after the next paint."""
-        self._last_key = time.monotonic()
-        if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
-            self._young_collections = collections
-            if self._has_grown():
-                self._is_urgent = True
-                self._schedule(PAINT_SECONDS)
+        """Postpone the next collection, as the user is active."""
+        if self._pause.is_waiting:
+            self._pause.start(PAUSE, self._wake_and_collect)
 
-    def add(self, nodes: Iterable[DOMNode]) -> None:
-        """Record widgets that are being removed, so that a collection in the next pause frees their memory."""
-        self._removed.update(nodes)
+    def collect_in_pause(self) -> None:
+        """Collect garbage when the user pauses. Called when widgets are removed."""
         if self._is_started:
-            self._schedule(PAUSE)
-
-    def _schedule(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        if self._next_check is not None:
-            if self._next_check.when() <= loop.time() + seconds:
-                return
-            self._next_check.cancel()
-        self._next_check = loop.call_later(seconds, self._check, context=Context())
-
-    def _check(self) -> None:
-        """Collect garbage. If the user has pressed a key recently and memory has not grown, try again later."""
-        self._next_check = None
-        idle_seconds = time.monotonic() - self._last_key
-        pause = PAUSE if self._removed else LONG_PAUSE
-        if idle_seconds < pause and not self._is_urgent:
-            self._schedule(pause - idle_seconds)
-            return
-        if not self._is_woken:
-            self._is_woken = True
-            self.wake()
-            self._schedule(PAINT_SECONDS)
-            return
-        self._is_woken = self._is_urgent = False
-        self.collect(is_long_pause=idle_seconds >= LONG_PAUSE)
-        if self._survivors or self._has_survivors:
-            self._schedule(LONG_PAUSE)
+            self._pause.start_once(PAUSE, self._wake_and_collect)
 
     def wake(self) -> None:
         """Wake all message loops, because a waiting loop keeps its last message, and the sender, in memory."""
-        for pump in tuple(self._pumps()):
+        for pump in tuple(message_pumps(self._app)):
             pump.check_idle()
 
-    def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. Check older objects, too, if `is_long_pause`, if widgets were removed, or if memory
-        has grown. Objects frozen by `gc.freeze` are checked only if `is_long_pause`."""
-        gc.collect(1)
-        if self._removed or is_long_pause or self._has_grown():
-            for cache in self._caches:
-                cache.cache_clear()
-            if is_long_pause and (self._removed or self._survivors):
-                gc.unfreeze()
-            gc.collect()
-            if is_long_pause:
-                gc.freeze()
-            return_free_memory()
-            self._blocks_after_full_collection, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
-        if is_long_pause:
-            self._survivors.clear()
-        self._survivors |= self._removed
-        self._removed = WeakSet()
+    def _wake_and_collect(self) -> None:
+        self.wake()
+        self._pause.start(WAKE_SECONDS, self._collect)
 
-    def _has_grown(self) -> bool:
-        return sys.getallocatedblocks() - self._blocks_after_full_collection > MAX_NEW_BLOCKS
+    def _collect(self) -> None:
+        for cache in self._caches:
+            cache.cache_clear()
+        gc.collect()
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
@@ -188,7 +120,7 @@ class Teardown:
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """When a widget is removed, it is unsubscribed from all `signals` of the app."""
         self._app, self.workers, self._signals = app, Workers(app), signals
-        self.garbage = Garbage(lambda: message_pumps(app))
+        self.garbage = Garbage(app)
 
     def on_removal(self, removed_nodes: set[DOMNode]) -> None:
         """End the workers and subscriptions of these widgets, which are about to be removed."""
@@ -201,46 +133,7 @@ class Teardown:
                 signal.unsubscribe(node)
         for watchers in watchers_of(self._app):
             watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed_nodes]
-        self.garbage.add(removed_nodes)
-
-
-_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
-"""Parameter numbers of the C function `mallopt`."""
-_MIN_LARGE_ALLOCATION = 128 * 1024
-"""Minimum size in bytes of memory that is given back to the system as soon as it is freed."""
-
-
-def use_one_arena() -> None:
-    """Let all threads allocate from one malloc arena, to save memory. Call this before the first thread starts."""
-    _call("mallopt", _M_ARENA_MAX, 1)
-
-
-def return_large_allocations() -> None:
-    """Let malloc give large blocks of memory back to the system as soon as they are freed."""
-    _call("mallopt", _M_MMAP_THRESHOLD, _MIN_LARGE_ALLOCATION)
-
-
-def return_free_memory() -> None:
-    """Give the memory that malloc no longer needs back to the system."""
-    _call("malloc_trim", 0)
-
-
-def _call(name: str, *arguments: int) -> None:
-    if address := _c_function_address(name):
-        from _ctypes import call_function
-
-        call_function(address, arguments)
-
-
-@cache
-def _c_function_address(name: str) -> int:
-    """Return the address of a C function. 0 if there is no such function. Does not import `ctypes`, which is slow."""
-    try:
-        from _ctypes import dlopen, dlsym
-
-        return dlsym(dlopen(None, 0), name)  # type: ignore[arg-type]  # None is this process
-    except (ImportError, OSError):
-        return 0
+        self.garbage.collect_in_pause()
 
 
 IDLE_CHECK_INTERVAL = 0.6
