@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from math import ceil
 from typing import Any, ClassVar
 
 from textual.app import RenderResult
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
@@ -139,12 +137,6 @@ class ScrollWidget(HasCommands, ScrollView):
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        if self.show_vertical_scrollbar:
-            _move_thumb(self.vertical_scrollbar, new_value)
-        if round(old_value) != round(new_value):
-            self.refresh(self.size.region)
-
     @property
     def is_waiting_for_lines(self) -> bool:
         """True while the first lines are being loaded or prepared."""
@@ -163,25 +155,6 @@ class ScrollWidget(HasCommands, ScrollView):
             commands, self.waiting_commands = self.waiting_commands, ()
             for run in commands:
                 run()
-
-
-def _move_thumb(bar: ScrollBar, position: float) -> None:
-    old_ends = _ends_of_thumb(bar)
-    bar.set_reactive(ScrollBar.position, position)
-    for old_end, new_end in zip(old_ends, _ends_of_thumb(bar), strict=True):
-        if old_end != new_end:
-            first_row, last_row = sorted((old_end // 8, new_end // 8))
-            bar.refresh(Region(0, first_row, bar.thickness, last_row - first_row + 1))
-
-
-def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
-    """Return where the thumb of a scroll bar starts and ends, in eighths of a row from the top."""
-    height, line_count, window_height = bar.size.height, bar.window_virtual_size, bar.window_size
-    if line_count <= window_height:
-        return 0, 0
-    length = max(1, window_height * height / line_count)
-    start = int(8 * (height - length) * bar.position / (line_count - window_height))
-    return start, start + ceil(8 * length)
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
