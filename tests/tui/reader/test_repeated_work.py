@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from octavo.documents.blocks import Document
-from octavo.tui.reader import diff_contents, page_loading, page_navigation, viewport
+from octavo.tui.reader import diff_contents, page_loading, viewport
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_loading import PageLoaded, PageLoader, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diff_sequence
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.layout import anchors_above
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal import polite_thread
@@ -86,26 +84,6 @@ async def test_page_at_a_restored_position_is_laid_out_once(laid_again: list[int
         await pilot.pause()
         assert screen(app.pane) == before
         assert laid_again == []
-
-
-async def test_headings_above_the_blocks_of_a_long_page_are_found_in_the_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    walked: list[Document] = []
-
-    def record(document: Document) -> dict[str, str]:
-        walked.append(document)
-        return anchors_above(document)
-
-    monkeypatch.setattr(page_navigation, "anchors_above", record)
-    app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.show_markdown(PAGE, key="p")
-        while app.pane.loader.is_loading:
-            await pilot.pause()
-        app.pane.navigation.go_to_anchor("section-300")
-        assert app.pane.navigation.current_anchor == "section-300"
-        assert app.pane.document not in walked
 
 
 async def test_tab_chosen_while_loading_drops_older_heights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from octavo.tui.reader.page_navigation import PageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.reader.viewport import SHORT_PAGE
-from octavo.tui.render.layout import PageChunk, anchors_above, split_into_chunks
+from octavo.tui.render.layout import PageChunk, split_into_chunks
 from octavo.tui.render.layout_context import ViewState, path_to_block
 from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread, expect_frame
@@ -40,8 +40,6 @@ class ParsedPage(NamedTuple):
     chunks: list[PageChunk]
     rendered_chunks: RenderedChunks | None = None
     """Heights and lines of chunks that the background thread has rendered. None if it has rendered none."""
-    anchors: Mapping[str, str] | None = None
-    """The anchor above each block, as returned by `anchors_above`. None if it is not computed yet."""
 
 
 class PageParse:
@@ -89,7 +87,6 @@ class PageParse:
         if self.first_screen is None and self.needs_first_screen:
             self._set_first_screen(page)  # Show the few blocks before they are rendered, because one may be long.
             yield
-        page = page._replace(anchors=anchors_above(page.document))
         if self.layout is not None:
             page = page._replace(
                 rendered_chunks=(yield from lay_out_chunks(self.layout, page.chunks, range(len(page.chunks))))
@@ -218,7 +215,6 @@ class PageLoader:
         row = pane.viewport.row_of(selected.start) if selected is not None else 0
         contents.document, contents.page_chunks, contents.is_fully_parsed = page.document, page.chunks, is_complete
         contents.discard_source_chunks()
-        self.navigation.set_anchors(page.document, page.anchors)
         self.threads.mark_document(page.document)
         pane.reset_lines(rendered_chunks=page.rendered_chunks)
         if selected is not None:
@@ -272,7 +268,6 @@ class PageLoader:
         else:
             shown_count = len(pane.viewport.virtual_lines)
             contents.document, contents.page_chunks, contents.is_fully_parsed = page.document, page.chunks, True
-            self.navigation.set_anchors(page.document, page.anchors)
             self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()

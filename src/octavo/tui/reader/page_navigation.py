@@ -70,6 +70,7 @@ class PageNavigation:
         self._waiting_position = ReadingPosition()
         """Reading position when `_waiting_moves` were requested."""
         self._anchor_cache: tuple[Document, Mapping[str, str]] | None = None
+        """A document, and the anchor above each of its blocks. None if they are not computed yet."""
 
     def forget_page(self) -> None:
         """Drop the moves and positions that belong to the page that was shown."""
@@ -102,11 +103,6 @@ class PageNavigation:
         self._waiting_moves = []
 
     # Headings and blocks
-
-    def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
-        """Cache the anchor above each block, as returned by `anchors_above`. If None, `current_anchor` computes the
-        anchors when they are needed, because this is slow."""
-        self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
     def current_anchor(self) -> str:
