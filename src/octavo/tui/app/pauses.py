@@ -1,7 +1,7 @@
 """Work for the time when the user presses no keys: frees memory, and imports the modules of other views.
 
-Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
-and Python would start it while the user presses keys.
+Widgets reference one another, so only the garbage collector frees them. A full collection may take a tenth of a second.
+After a collection in a pause, Python rarely starts one while the user presses keys.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _YOUNG_THRESHOLD = 500
 """Number of new objects after which Python collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
 """Number of young collections after which Python collects the middle generation."""
-_FULL_THRESHOLD = 100
+_FULL_THRESHOLD = 10
 """Number of middle collections after which Python collects all generations."""
 
 
