@@ -30,8 +30,8 @@ from octavo.tui.core.routes import (
     ToSearch,
     ToThread,
 )
+from octavo.tui.core.shell import opening
 from octavo.tui.core.view import View
-from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.reader.reading_position import ReadingPositions
 from octavo.tui.terminal.display import simplify_emoji
@@ -163,7 +163,7 @@ def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     if change_request is None:
 
         async def load_and_go() -> None:
-            with show_progress(shell, "Loading the change request…"):
+            with opening(shell, "Loading the change request…", "Could not load the change request"):
                 change_request: ChangeRequest = await shell.session.live.cached_or_fetch(
                     _get_change_request(at=route.at)
                 )

@@ -122,7 +122,8 @@ class TypeAhead:
             return
         elif event.is_forwarded:
             # No widget used this key. If an earlier key has opened another screen, this key is meant for that screen.
-            if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
+            is_shown = event not in self._screens or self._screens[event]() is self._screen
+            if isinstance(event, Key | Paste) and (self._app.opening_task is not None or not is_shown):
                 self._enqueue(event)
             else:
                 await self._dispatch_event(event)
@@ -134,6 +135,7 @@ class TypeAhead:
             ):
                 return
             may_change = self._is_waiting or self._may_move_focus or self._last_screen() not in (None, self._screen)
+            may_change = may_change or self._app.opening_task is not None
             if isinstance(event, MouseEvent):
                 await self._handle_mouse(event, may_change=may_change)
             elif may_change or self._screen is None or self._app.focused is None:
@@ -226,6 +228,8 @@ class TypeAhead:
         end_time = current_time() + MAX_LOOP_WAIT
         try:
             while not (self._app.is_ending or (all_handled.is_set() and screen is self._screen)):
+                if self._app.opening_task is not None:
+                    await self._wait_until_opened()
                 if screen is not self._screen:
                     screen, all_handled = self._screen, asyncio.Event()
                 if screen is not None:
@@ -238,6 +242,23 @@ class TypeAhead:
                     return
         finally:
             self._app.call_later(self._dispatch_queue)
+
+    async def _wait_until_opened(self) -> None:
+        """Wait until a dialog or screen has loaded. Esc and keys of the app, such as ctrl+q, cancel the loading and the
+        keys before. If nothing opens, drop what the user typed for the dialog."""
+        screen = self._screen
+        while (task := self._app.opening_task) is not None and not self._app.is_ending:
+            keys_of_app = self._keys_of_app(screen) if screen is not None else []
+            for number, each in enumerate(self._queue):
+                if (is_escape := isinstance(each, Key) and each.key == "escape") or each in keys_of_app:
+                    del self._queue[: number + is_escape]
+                    task.cancel()
+                    await asyncio.wait([task], timeout=RETRY_INTERVAL)
+                    return
+            await asyncio.sleep(RETRY_INTERVAL)
+        if self._screen is screen:
+            self._queue.clear()
+            self.text.ignore()
 
     def _keys_of_app(self, screen: Screen[Any]) -> list[UserInput]:
         keys = [each for each in self._queue if isinstance(each, Key)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
 from octavo.tui.core.item_labels import format_size, offline_mark, offline_summary
 from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import opening
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.short_texts import as_clause, plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace
@@ -28,12 +28,9 @@ def download(app: Shell, space: Space) -> None:
 
 
 async def _ask_and_download(app: Shell, space: Space) -> None:
-    screen, title, offline = app.screen, space.title or "this space", app.session.offline
-    try:
+    title, offline = space.title or "this space", app.session.offline
+    with opening(app, f"Computing the size of {title}…", f"Could not make {title} available offline"):
         size = await offline.estimate_size(space.ref)
-    except ApiError as error:
-        app.say(f"Could not make {title} available offline: {as_clause(str(error))}.", tone="failed")
-        return
 
     def start_download() -> None:
         offline.add(space)
@@ -46,8 +43,6 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         start_download()
         return
 
-    if app.screen is not screen:
-        return  # The user opened another screen while the size was computed.
     app.ask(
         ConfirmDialog(
             f"Make {title} available offline?",

@@ -19,7 +19,7 @@ from octavo.tui.content import space_changes, space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpaceTarget, title_of
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_change_request
 from octavo.tui.editing.target_change_request import TargetChangeRequest
@@ -283,15 +283,13 @@ async def _open_imported(app: Shell, space: Space, existing_page_ids: set[str]) 
 
 
 async def _show_git_info(app: Shell, space: Space) -> None:
-    screen, title = app.screen, title_of(space)
-    with show_progress(app, f"Loading Git Sync for {title}…"), explained(f"Could not load Git Sync for {title}"):
+    title = title_of(space)
+    with opening(app, f"Loading Git Sync for {title}…", f"Could not load Git Sync for {title}"):
         try:
             git_info = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
         except NotFound:
             app.say(f"{title} is not connected to a Git repository.")
             return
-    if app.screen is not screen:
-        return  # The user opened another screen while the details loaded.
     info_rows = (
         ("repository", git_info.repo_name),
         ("provider", label(git_info.installation_provider or "")),

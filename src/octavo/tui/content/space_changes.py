@@ -20,8 +20,8 @@ from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, SpaceTarget, title_of
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
-from octavo.tui.core.shell import Shell, explained
-from octavo.tui.core.write_queue import DirectUndo, show_progress
+from octavo.tui.core.shell import Shell, opening
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
@@ -257,12 +257,10 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
-    screen, live, no_writes = app.screen, app.session.live, app.session.read_only_reason
+    live, no_writes = app.session.live, app.session.read_only_reason
     remembered_spaces = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
-    with show_progress(app, "Loading the trash…"), explained("Could not load the trash"):
+    with opening(app, "Loading the trash…", "Could not load the trash"):
         deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered_spaces))
-    if app.screen is not screen:
-        return  # The user opened another screen while the trash loaded.
     choices: list[Choice[str]] = []
     for space in deleted:
         if space is None or space.deleted_at is None:

@@ -21,7 +21,7 @@ from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.routes import NavigationHistory, Route
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.workspace import Workspace
-from octavo.tui.core.write_queue import WriteQueue
+from octavo.tui.core.write_queue import WriteQueue, show_progress
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import HostApp
 
@@ -133,6 +133,22 @@ class Shell(HostApp[int]):
     def undo(self) -> None:
         if self._session is not None:
             self.writes.undo()
+
+
+@contextmanager
+def opening(app: HostApp[Any], text: str, failure: str) -> Iterator[None]:
+    """Show `text` while the `with` block loads what a dialog or screen needs. Keys and clicks wait until it opens, and
+    esc cancels the current task. The task also ends if another screen has opened. Put `failure` before the message of
+    an ApiError, as `explained` does."""
+    app.opening_task, screen = asyncio.current_task(), app.screen
+    try:
+        with show_progress(app, f"{text} Press esc to cancel."), explained(failure):
+            yield
+    finally:
+        app.opening_task = None
+    if app.screen is not screen:
+        app.explain("You opened another view or dialog, so the last command was canceled.")
+        raise asyncio.CancelledError
 
 
 @contextmanager

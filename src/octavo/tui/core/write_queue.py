@@ -20,6 +20,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry, classify_failure
 from octavo.data.writes.outbox import Outbox, WriteGroup
 from octavo.tui.core.routes import ToThread
 from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ P = ParamSpec("P")
 NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
 """Longest time that a progress notification stays. Searching for a write whose response was lost takes a minute."""
+_PROGRESS_DELAY = 0.2
+"""Seconds after which a progress notification appears. Without this delay, it would flash for short actions."""
 _MAX_UNDO_STEPS = 100
 
 
@@ -335,17 +338,21 @@ def _cannot_undo(action: str) -> str:
 
 @contextmanager
 def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
-    """Show `text` as a notification while the `with` block runs. Yields a function that replaces the text."""
-    notice_number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
+    """Show `text` as a notification while the `with` block runs, unless it ends at once. Yields a function that replaces
+    the text."""
+    delay, notice_number = Delay(app), 0
 
     def replace(text: str) -> None:
         nonlocal notice_number
+        delay.stop()
         app.notices.close(notice_number)
         notice_number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
 
+    delay.start(_PROGRESS_DELAY, lambda: replace(text))
     try:
         yield replace
     finally:
+        delay.stop()
         app.notices.close(notice_number)
 
 

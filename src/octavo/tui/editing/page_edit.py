@@ -37,7 +37,7 @@ from octavo.tui.core.permissions import (
     why_not_in_discussion,
     why_not_in_space,
 )
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, explained, opening
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_change_request
 from octavo.tui.editing.page_drafts import (
@@ -85,7 +85,7 @@ class PageEdit:
         request_id = self.change_request.id if self.change_request is not None else ""
         drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page_id, request_id)
         if drafts:
-            with show_progress(self.app, f"Opening {self.title}…"):
+            with opening(self.app, f"Opening {self.title}…", f"Could not open {self.title}"):
                 titles = [await self._target_title(draft.key) for draft in drafts]
             self._offer(drafts, titles)
         else:
@@ -176,7 +176,7 @@ class PageEdit:
     async def _open_current(
         self, target: TargetChangeRequest, change: Callable[[str], str] = lambda text: text
     ) -> None:
-        with show_progress(self.app, f"Opening {self.title}…"), explained(f"Could not open {self.title}"):
+        with opening(self.app, f"Opening {self.title}…", f"Could not open {self.title}"):
             revision_id = await self._current_revision(target)
             target_id = target.change_request.id if target.change_request is not None else ""
             key = unused_key(

@@ -13,8 +13,7 @@ from octavo.api.errors import Forbidden, NotFound, NotSent
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import create
-from octavo.tui.core.shell import Shell, explained
-from octavo.tui.core.write_queue import show_progress
+from octavo.tui.core.shell import Shell, opening
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.short_texts import long_age, shorten
 
@@ -52,16 +51,14 @@ async def choose_target(
 ) -> None:
     """Ask the user to which change request an edit is saved, then call `on_choice`. If the user has no draft or open
     change request, do not ask and use a new one."""
-    screen, new_target = app.screen, new_request_target(space, subject)
-    with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
+    new_target = new_request_target(space, subject)
+    with opening(app, "Loading your change requests…", "Could not load your change requests"):
         loads = _own_undecided_requests(app, space), _last_used(app, space)
         try:
             own_requests, last_request = await asyncio.gather(*loads)
         except NotSent:
             app.say("You cannot edit pages offline. Try again when the server can be reached.", tone="failed")
             return
-    if app.screen is not screen:
-        return  # The user opened another screen while the change requests loaded.
     other_requests = [each for each in own_requests if last_request is None or each.id != last_request.id]
     if last_request is None and not other_requests:
         await on_choice(new_target)
@@ -121,13 +118,14 @@ async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeReque
     return result.result
 
 
-def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
+REVERT_HINT = "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
+
+
+def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest, undo_reason: str = REVERT_HINT) -> None:
     """Remember that an edit was saved to this change request, to offer it first next time. Also make the key `u` say
-    that the edit cannot be undone."""
+    `undo_reason`, because the edit cannot be undone."""
     remember_target(app, space, change_request)
-    app.writes.forbid_undo(
-        "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
-    )
+    app.writes.forbid_undo(undo_reason)
 
 
 def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

@@ -26,7 +26,7 @@ from octavo.lazy_import import lazy
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.item_labels import file_summary
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, explained, opening
 from octavo.tui.render.deferred import (
     NOT_AVAILABLE_OFFLINE,
     AsyncCache,
@@ -454,13 +454,11 @@ async def show_reusable_content(
 ) -> None:
     """Show reusable content in a dialog. The text is taken from the first page in `pages` that includes it. If no page
     includes it, copy the path of its file."""
-    screen = app.screen
     for operation in pages:
-        with explained(f"Could not load the reusable content {target.path}"):
+        name = f"the reusable content {target.path}"
+        with opening(app, f"Loading {name}…", f"Could not load {name}"):
             page = await find_page(app.session.live, operation)
-        block = await asyncio.to_thread(_find_include, parse(page_markdown(page)).walk(), deferred.targets, target)
-        if app.screen is not screen:
-            return  # The user has opened another screen.
+            block = await asyncio.to_thread(_find_include, parse(page_markdown(page)).walk(), deferred.targets, target)
         if block is not None:
             _show_text_dialog(app, deferred, block, follow, f"Reusable content {target.path}")
             return

@@ -13,7 +13,7 @@ from octavo.api.organizations import Organization
 from octavo.data.live import Live
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, explained, opening
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.layout import deferred_content
@@ -100,21 +100,19 @@ def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -
 
 async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
     request_values = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
-    screen = shell.screen
-    with show_progress(shell, f"Loading {arguments['spec_slug']}…"), explained("Could not load the specification"):
+    with opening(shell, f"Loading {arguments['spec_slug']}…", "Could not load the specification"):
         latest_version = await shell.session.live.send(openapi.GetLatestVersion(**request_values))
         if latest_version.id != version.id:
             message = "Octavo can show only the latest version. Press Y to copy a link to this version."
             shell.say(message, tone="care")
             return
         content = await shell.session.live.fetch(openapi.GetLatestContent(**request_values))
-    text, note = await asyncio.to_thread(_as_text, content.filesystem), "\n"
-    if len(text) > MAX_SHOWN_LENGTH:
-        note = f"\n\nOnly the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.\n"
-    document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN_LENGTH]}\n```{note}")
-    if shell.screen is screen:
-        block = Block("note", children=document.blocks, key=version.id)
-        shell.push_screen(TextDialog(block, deferred_content(diagrams=False), arguments["spec_slug"]))
+        text, note = await asyncio.to_thread(_as_text, content.filesystem), "\n"
+        if len(text) > MAX_SHOWN_LENGTH:
+            note = f"\n\nOnly the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.\n"
+        document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN_LENGTH]}\n```{note}")
+    block = Block("note", children=document.blocks, key=version.id)
+    shell.push_screen(TextDialog(block, deferred_content(diagrams=False), arguments["spec_slug"]))
 
 
 def _as_text(filesystem: Any) -> str:

@@ -35,8 +35,7 @@ from octavo.documents.site_rules import (
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.shell import Shell, explained
-from octavo.tui.core.write_queue import show_progress
+from octavo.tui.core.shell import Shell, opening
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, LabeledValues
 from octavo.tui.resources.resource_commands import CurrentTable
@@ -245,14 +244,12 @@ def open_link_test(app: Shell, table: CurrentTable, link: str = "", info_rows: t
 
 
 async def _show_test_result(app: Shell, table: CurrentTable, link: str) -> None:
-    screen = app.screen
-    try:
-        with show_progress(app, f"Testing {link}…"):
+    with opening(app, f"Testing {link}…", f"Could not test {link}"):
+        try:
             info_rows = result_rows(await test_link(app.session.live, table.arguments["at"], link))
-    except ApiError as error:
-        info_rows = (InfoRow("bad", "error", str(error)),)
-    if app.screen is screen:
-        open_link_test(app, table, link, info_rows)
+        except ApiError as error:
+            info_rows = (InfoRow("bad", "error", str(error)),)
+    open_link_test(app, table, link, info_rows)
 
 
 def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
@@ -288,8 +285,7 @@ def open_site_search(app: Shell, table: CurrentTable) -> None:
 
 async def _show_search_results(app: Shell, table: CurrentTable, query: str) -> None:
     op = search.InSite(at=table.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
-    screen = app.screen
-    with show_progress(app, f"Searching for “{query}”…"), explained("Could not search the site"):
+    with opening(app, f"Searching for “{query}”…", "Could not search the site"):
         results = await app.session.live.send(op)
     choices = [
         Choice(
@@ -304,9 +300,8 @@ async def _show_search_results(app: Shell, table: CurrentTable, query: str) -> N
 
     count_prefix = "first " if results.next is not None else ""
     title = f"“{query}”: {count_prefix}{plural(len(choices), 'page')}"
-    if app.screen is screen:
-        empty_text = "No pages contain these words. To search for other words, press esc, then t."
-        app.ask(Picker(title, choices, empty=empty_text), app.go)
+    empty_text = "No pages contain these words. To search for other words, press esc, then t."
+    app.ask(Picker(title, choices, empty=empty_text), app.go)
 
 
 TEST_COMMANDS: Commands[ConditionTest] = Commands(

@@ -18,7 +18,7 @@ from octavo.documents.checks.references import AddedFinding
 from octavo.documents.page_trees import ChangedPage
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_discussion
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import LocalChange, show_progress
 from octavo.tui.editing import target_change_request
@@ -230,8 +230,7 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
 
 
 async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
-    screen = app.screen
-    with explained(f"Could not load {revert.title}"):
+    with opening(app, f"Loading {revert.title}…", f"Could not load {revert.title}"):
         refs = [revert.at.revision_ref(each) for each in (revert.base, revert.head)]
         old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page_id) for each in refs))
     if new is None:
@@ -247,8 +246,6 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
             tone="care",
         )
         return
-    if app.screen is not screen:
-        return  # The user left the view while the page loaded.
     if reverted_text == new.text:
         app.say("This block has no changes.")
         return

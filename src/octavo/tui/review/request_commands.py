@@ -27,6 +27,7 @@ from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.shell import opening
 from octavo.tui.editing.target_change_request import remember_target
 from octavo.tui.review import merge_revert, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
@@ -124,22 +125,17 @@ def choose_reviewers(app: Shell, target: RequestTarget) -> None:
     """Ask for reviewers and request their reviews. If `target` is one change request, also withdraw the requests to
     deselected reviewers."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
-    target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
+    app.background(choose(app, target))
 
 
 async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     live, at, change_request = app.session.live, target.at, target.change_request
-    try:
+    with opening(app, "Loading the reviewers…", "Could not load the people who can review"):
         people, requested_list, reviews_given = await asyncio.gather(
             _load_members(live, at, app.workspace.space(at.space_id)),
             live.fetch(requested_reviewers_op(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
         )
-    except ApiError as error:
-        app.say(f"Could not load the people who can review: {error}", tone="failed")
-        return
-    if app.screen is not target.view:
-        return  # The user left the view while the lists loaded.
     requests = {each.user.id: each for each in requested_list.items if each.user is not None}
     recent_ids = tuple(app.session.state.get_value(_RECENT_KEY, ()))
     choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent_ids)
@@ -160,13 +156,8 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
     if (space := first_request.space_ref) is None:
         app.explain(unknown_space_sentence(first_request))
         return
-    try:
+    with opening(app, "Loading the reviewers…", "Could not load the people who can review"):
         people = await _load_members(app.session.live, first_request.ref(space), app.workspace.space(space.space_id))
-    except ApiError as error:
-        app.say(f"Could not load the people who can review: {error}", tone="failed")
-        return
-    if app.screen is not target.view:
-        return  # The user left the view while the list loaded.
     recent_ids = tuple(app.session.state.get_value(_RECENT_KEY, ()))
     choices = reviewer_choices(people, {}, (), first_request.model_copy(update={"created_by": None}), recent_ids)
 

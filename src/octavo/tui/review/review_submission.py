@@ -24,7 +24,7 @@ from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.shell import Shell, explained, shell_of
+from octavo.tui.core.shell import Shell, opening, shell_of
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.review.status_changes import RequestTarget, my_review, status_matcher, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
@@ -154,10 +154,8 @@ def open_pending_comments(app: Shell, target: RequestTarget) -> None:
 async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
     """Load your review, and open the dialog that withdraws the review."""
     at, name, live = target.at, target.name, app.session.live
-    with explained(f"Could not load your review of {name}"):
+    with opening(app, "Loading your review…", f"Could not load your review of {name}"):
         reviews = (await live.fetch(reviews_op(at))).items
-    if app.screen is not target.view:
-        return  # The user left the view while the reviews loaded.
     if (review := my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return

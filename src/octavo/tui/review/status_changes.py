@@ -31,7 +31,8 @@ from octavo.data.writes.direct import (
 )
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_change_request
-from octavo.tui.core.write_queue import DirectUndo, show_progress
+from octavo.tui.core.shell import opening
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import InfoRow, as_clause, plural, short_age
 
@@ -424,14 +425,12 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
 
 
 def _start_plan(app: Shell, target: RequestTarget, action: BulkAction) -> None:
-    target.view.run_worker(_plan_and_ask(app, target, action), exclusive=True, group="several")
+    app.background(_plan_and_ask(app, target, action))
 
 
 async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -> None:
-    with show_progress(app, f"Checking {plural(len(target.selected), 'change request')}…"):
+    with opening(app, f"Checking {plural(len(target.selected), 'change request')}…", "Could not check them"):
         planned_writes = list(await asyncio.gather(*(_plan(app, each, action) for each in target.selected)))
-    if app.screen is not target.view:
-        return  # The user left the view while the effects loaded.
     sendable = [each for each in planned_writes if each.send is not None]
     skipped_count = len(planned_writes) - len(sendable)
 

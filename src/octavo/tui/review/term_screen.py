@@ -33,6 +33,7 @@ from octavo.documents.terms import TermChange, TermMatch, changed_terms, replace
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_discussion
 from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import opening
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import DirectUndo, LocalChange
 from octavo.tui.editing.target_change_request import remember_target
@@ -522,10 +523,9 @@ class PageTerms:
         span = diff.cursor.current() if self._view.focused is diff else None
         keys = {block.key for block in span.block.walk()} if span is not None else None
         entries = compared.diff.entries
-        terms = await asyncio.to_thread(changed_terms, entries, keys) if keys else ()
-        terms = terms or await asyncio.to_thread(changed_terms, entries)
-        if app.screen is not self._view:
-            return  # The user left the view meanwhile.
+        with opening(app, "Comparing the words…", "Could not compare the words"):
+            terms = await asyncio.to_thread(changed_terms, entries, keys) if keys else ()
+            terms = terms or await asyncio.to_thread(changed_terms, entries)
         if not terms:
             app.explain("This page replaces no words or numbers by others, so there is no old term to look for.")
         elif len(terms) == 1:

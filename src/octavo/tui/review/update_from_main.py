@@ -25,7 +25,7 @@ from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
@@ -275,13 +275,11 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
         return
     revision = space.revision_ref(merged_request.revision_merged)
-    with explained(f"Could not check {target.name} for conflicts"):
+    with opening(app, "Loading the conflicts…", f"Could not check {target.name} for conflicts"):
         request = await _find_resolving_request(app, merged_request, space)
         if request is None:
             changes = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
             conflicts = await find_conflicts(live, space, None, changes, None)
-    if app.screen is not target.view:
-        return  # The user left the view while the conflicts loaded.
     if request is not None:
         _open_conflicts_view(app, target, request, merged_request)
         return

@@ -253,6 +253,9 @@ class HostApp(HasCommands, App[R]):
 
     is_ending = False
     """True after `exit` was called, while the app still closes."""
+    opening_task: asyncio.Task[Any] | None = None
+    """Task that loads what a dialog or screen needs. Keys and clicks wait until the dialog opens. Esc cancels the task.
+    None if no dialog is about to open."""
 
     def __init__(self) -> None:
         super().__init__()
