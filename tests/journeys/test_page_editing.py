@@ -106,7 +106,7 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
         await run.hear("Moved Time in #9")
         await run.press("M", "down", "down", "down", "enter")
         await run.see("Position of the new page", "Under Time", "After Time", "At the end")
-        await run.press("enter")
+        await run.press("down", "enter")
         await run.type("Leap seconds")
         await run.press("enter")
         await run.hear("Added the page Leap seconds in #9", "Press e to write the text of the page.")
@@ -150,8 +150,12 @@ async def test_page_added_to_a_change_request_with_other_pages_is_selected(stage
         await run.press("M", "enter")
         await run.see("New title for Leap seconds")
         await run.press("escape", "X")
-        await run.see("Delete Leap seconds?", "only in this change request, so you cannot undo the deletion.")
+        await run.see("Delete Leap seconds?", "only in this change request, so you cannot undo its deletion.")
         assert "Readers will still see" not in run.text
+        await run.press("y")
+        await run.hear("Deleted Leap seconds in #6")
+        await run.press("u")
+        await run.hear("The page is only in this change request, so you cannot undo its deletion.")
 
 
 async def edit_as_yuki(run: Run, page: str, text: str) -> tuple[PageDraftKey, PageDraftKey]:

@@ -49,10 +49,13 @@ def test_position_is_counted_without_the_moved_page(moved: str, parent: str, pla
     ("page", "places"),
     [
         ("first", [PagePosition("first"), PagePosition("guides", 1), PagePosition()]),
+        ("second", [PagePosition("guides", 2), PagePosition("second"), PagePosition()]),
         ("guides", [PagePosition("guides"), PagePosition(None, 2), PagePosition()]),
         ("link", [PagePosition("guides", 3), PagePosition()]),
         ("", [PagePosition()]),
     ],
 )
-def test_new_page_can_be_below_after_or_last(page: str, places: list[PagePosition]) -> None:
+def test_new_page_is_offered_under_a_page_with_subpages_but_after_a_page_without(
+    page: str, places: list[PagePosition]
+) -> None:
     assert [choice.value for choice in new_page_positions(TREE, page)] == places

@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_CONTENT_EDITS, edit
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
-from octavo.tui.core.shell import Shell, explained
+from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import page_form, target_change_request
 from octavo.tui.editing.page_form import PageForm
@@ -25,6 +25,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
 MenuAction = Callable[[], Coroutine[Any, Any, None]]
+_PERMANENT_DELETION = "The page is only in this change request, so you cannot undo its deletion."
 
 
 @dataclass(frozen=True)
@@ -95,16 +96,14 @@ class TreeEdit:
             )
 
     async def _load_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetChangeRequest) -> None:
-        live, screen = self.app.session.live, self.app.screen
+        live = self.app.session.live
         at: ContentRef = target.ref or self.space
-        with explained(f"Could not load the pages of {target.title}"):
+        with opening(self.app, "Loading the pages…", f"Could not load the pages of {target.title}"):
             head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
             tree = await live.fetch(content.ListPages(at=at))
             main: PageTree | None = None
             if target.ref is not None:
                 main = await live.cached_or_fetch(content.ListPages(at=self.space))
-        if self.app.screen is not screen:
-            return  # The user opened another screen while the pages loaded.
         if self.page_id and tree.find(self.page_id) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
@@ -228,8 +227,10 @@ class TreeEdit:
         is_new = loaded.main is not None and loaded.main.find(self.page_id) is None
 
         def on_decided(result: Confirmed) -> None:
+            deletion, title = DeletePage(page=self.page_id), self.title
+            undo_reason = _PERMANENT_DELETION if is_new else target_change_request.REVERT_HINT
             self.app.background(
-                self._write(loaded, DeletePage(page=self.page_id), f"delete {self.title}", f"Deleted {self.title}")
+                self._write(loaded, deletion, f"delete {title}", f"Deleted {title}", undo_reason=undo_reason)
             )
 
         intro = (
@@ -237,7 +238,7 @@ class TreeEdit:
             "To revert the deletion, open the change request, select the page, and press Q."
         )
         if is_new:
-            intro = "The page is only in this change request, so you cannot undo the deletion."
+            intro = _PERMANENT_DELETION
         subpages_note = f"Its {plural(subpage_count, 'subpage')} will also be deleted."
         if new_count and not is_new:
             subpages_note += f" You cannot restore {new_count} of them, because main does not have them."
@@ -273,9 +274,11 @@ class TreeEdit:
         message: str,
         draft: DialogDraft | None = None,
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
+        undo_reason: str = target_change_request.REVERT_HINT,
     ) -> None:
         """Send an edit and show the result. If the server refuses the edit, `show_refusal` is called with the reason.
-        If `show_refusal` returns True, no other message is shown. After success, `draft` is deleted."""
+        If `show_refusal` returns True, no other message is shown. After success, `draft` is deleted, and
+        the key `u` says `undo_reason`."""
         delete_draft = draft.deletion() if draft is not None else lambda: None
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
@@ -296,7 +299,7 @@ class TreeEdit:
             self.app.say(f"Could not {action} in {title}: {outcome.message}{draft_note}", tone="failed")
             return
         delete_draft()
-        target_change_request.record_edit(self.app, self.space, change_request)
+        target_change_request.record_edit(self.app, self.space, change_request, undo_reason)
         self.app.say(f"{message} in {title}.{hint}")
         if self.on_saved is not None:
             self.on_saved(change_request, page_id)
@@ -338,18 +341,18 @@ def position_choices(tree: PageTree, moved_id: str, parent_key: str) -> list[Cho
 
 
 def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
-    """Return the choices of a position for a new page: under or after the selected page, or at the end of the space."""
+    """Return the choices of a position for a new page: under or after the selected page, or at the end of the space.
+    The first choice is under a page that has subpages, but after a page without subpages."""
     choices: list[Choice[PagePosition]] = []
     trail = tree.path_to(page_id) if page_id else ()
     if trail:
         page = trail[-1]
-        if page.type in ("document", "group"):
-            choices.append(Choice(PagePosition(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
+        under = Choice(PagePosition(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage")
         number = next(number for number, each in enumerate(tree.siblings(page_id), 1) if each.id == page_id)
         parent_id = trail[-2].id if len(trail) > 1 else None
-        choices.append(
-            Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}", "at the same level")
-        )
+        after = Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}", "at the same level")
+        choices = [under, after] if page.type == "group" or page.pages else [after, under]
+        choices = choices if page.type in ("document", "group") else [after]
     return [*choices, Choice(PagePosition(), "At the end", "of the space")]
 
 
