@@ -14,6 +14,7 @@ from octavo.documents.suggestions import (
     find_block_source,
     find_suggestions,
     has_fewer_blocks,
+    has_incomplete_fence,
     revert_blocks,
     suggestion_fence,
     with_conflict_markers,
@@ -47,6 +48,19 @@ def key_of(page: str, words: str, kind: str = "") -> str:
 
 
 TEXTS = st.text(st.sampled_from("a `~\n#<>-{%}|\\_*é😀=s"), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_incomplete"),
+    [
+        ("Shorter:\n```suggestion\nAll times.\n```\nOK?", False),
+        ("Shorter:\n```suggestion\nAll times.\n``\nOK?", True),
+        ("Shorter:\nAll times.\n```\nOK?", True),
+        ("No ``` fence", False),
+    ],
+)
+def test_fence_without_its_first_or_last_line_is_incomplete(comment: str, is_incomplete: bool) -> None:
+    assert has_incomplete_fence(comment) == is_incomplete
 
 
 @given(TEXTS, TEXTS, TEXTS)

@@ -4,7 +4,7 @@ Also finds the block on which a thread is, even after edits of the page."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -31,23 +31,32 @@ class Suggestion(NamedTuple):
 def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
     """Return the suggestions in a comment. A suggestion inside another fence does not count."""
     lines = comment.split("\n")
-    suggestions: list[Suggestion] = []
+    return tuple(
+        Suggestion("\n".join(lines[first + 1 : last]), (first, min(last + 1, len(lines))))
+        for language, first, last in _find_fences(lines)
+        if language == "suggestion"
+    )
+
+
+def has_incomplete_fence(comment: str) -> bool:
+    """Return True if the first or last line of a code fence or suggestion is missing in a comment."""
+    lines = comment.split("\n")
+    return any(last == len(lines) for _, _, last in _find_fences(lines))
+
+
+def _find_fences(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield the language, the first line and the last line of each code fence. The last line is the number of lines if
+    the fence is not closed."""
     number = 0
     while number < len(lines):
-        opening_match = _FENCE.match(lines[number])
-        if opening_match is None:
+        if opening_match := _FENCE.match(lines[number]):
+            mark, first = opening_match[1], number
+            closing_pattern = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$")
             number += 1
-            continue
-        mark, first = opening_match[1], number
-        closing_pattern = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$")
+            while number < len(lines) and not closing_pattern.match(lines[number]):
+                number += 1
+            yield opening_match[2].lower(), first, number
         number += 1
-        while number < len(lines) and not closing_pattern.match(lines[number]):
-            number += 1
-        if opening_match[2].lower() == "suggestion":
-            text = "\n".join(lines[first + 1 : number])
-            suggestions.append(Suggestion(text, (first, min(number + 1, len(lines)))))
-        number += 1
-    return tuple(suggestions)
 
 
 def fence(text: str, language: str = "") -> str:

@@ -16,7 +16,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import safe_text
 from octavo.data.state_db import NotSaved
-from octavo.documents.suggestions import find_suggestions, suggestion_fence
+from octavo.documents.suggestions import find_suggestions, has_incomplete_fence, suggestion_fence
 from octavo.tui.comments.autocomplete import (
     Autocomplete,
     EmojiCompletions,
@@ -229,6 +229,8 @@ class Composer(Dialog[str | None]):
         unchanged_texts = {each.text for each in find_suggestions(self.suggestion)}
         if any(each.text in unchanged_texts for each in find_suggestions(self.text)):
             return "Your suggestion does not change the block. Edit the suggestion, or delete it."
+        if self.suggestion and has_incomplete_fence(self.text):
+            return "A suggestion or code block needs a line with ``` above and below it. One of these lines is missing."
         return None
 
     @property
