@@ -10,6 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
+from octavo.tui.review.merge_checks import approval_rows
 from octavo.tui.review.request_list import RequestFilter, can_still_match
 from octavo.tui.review.request_status import RequestStatus, request_status, status_line, status_signs
 
@@ -35,6 +36,14 @@ def test_status_has_reviews_by_revision() -> None:
         ("Start",),
         2,
     )
+
+
+def test_merge_checks_mark_outdated_reviews() -> None:
+    reviews = (review(ADA, "changes-requested"), review(TOM, "changes-requested", "r1"))
+    assert [row.text for row in approval_rows(OUTDATED_REQUEST, reviews)] == [
+        "Ada Lovelace requested changes",
+        "Tom Weaver requested changes (outdated)",
+    ]
 
 
 def sign_texts(*reviews: Review) -> list[str]:

@@ -147,7 +147,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         conflict_row(change_request, prediction),
         *merged_text_rows(prediction),
         *same_name_rows(change_request, prediction.duplicates or effects.duplicates),
-        *_approval_rows(change_request, current_reviews),
+        *approval_rows(change_request, current_reviews),
         _threads_row(threads),
         *effects.info_rows,
         _permission_row(space),
@@ -457,10 +457,14 @@ def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePag
     return (InfoRow("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 
-def _approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[InfoRow]:
+def approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[InfoRow]:
+    """Return the rows about the reviews. Reviews that requested changes come first."""
     rejections = [review for review in reviews if review.status == "changes-requested"]
     approvals = [review for review in reviews if review.status == "approved"]
-    info_rows = [InfoRow("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
+    info_rows: list[InfoRow] = []
+    for review in rejections:
+        note = " (outdated)" if review.is_of_other_revision(change_request.revision) else ""
+        info_rows.append(InfoRow("bad", "review", f"{review.reviewer.name} requested changes{note}"))
     for review in approvals:
         if review.is_of_other_revision(change_request.revision):
             info_rows.append(InfoRow("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
