@@ -195,6 +195,7 @@ async def test_f4_switches_to_another_account(stage: Stage) -> None:
         assert computer.home.read().current == "second"
         async with computer.play(opening) as run:
             await run.see_connected()
+            await run.hear("Switched to second at 127.0.0.1", "You are Noor Haddad.")
             await run.until(lambda: run.app.workspace.me is not None and run.app.workspace.me.id == "noor-haddad")
             await run.quit()
 

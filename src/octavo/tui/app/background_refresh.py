@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError
@@ -54,6 +55,8 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     if not session.state.get_value(_GREETED_KEY):
         session.state.set_value(_GREETED_KEY, True)
         app.say(GREETING, seconds=GREETING_SECONDS)
+    if session.greeting:
+        app.say(session.greeting)
     if session.folder_warnings is not None:
         problems = asyncio.ensure_future(session.folder_warnings())
         notifications += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
@@ -226,10 +229,15 @@ def _switch(app: Shell, _: object) -> None:
         app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return
 
-    choices = [
-        _choice(each.profile_name, each.profile_name, detail=each.user_name, right=each.host) for each in other_accounts
-    ]
-    app.ask(_picker("Switch account", choices), lambda name: reopen(app, lambda: methods.switch_account(name)))
+    choices = [_choice(each, each.profile_name, detail=each.user_name, right=each.host) for each in other_accounts]
+
+    def switch(account: ServerAccount) -> SignInState:
+        next_methods, session = methods.switch_account(account.profile_name)
+        user = f" You are {account.user_name}." if account.user_name else ""
+        greeting = f"Switched to {account.profile_name} at {account.host}.{user}"
+        return next_methods, session and replace(session, greeting=greeting)
+
+    app.ask(_picker("Switch account", choices), lambda account: reopen(app, lambda: switch(account)))
 
 
 def _why_not_sign_out(app: Shell, _: object) -> str | None:

@@ -115,6 +115,8 @@ class Session:
     """Returns page titles, indented by level, to show until the folder is loaded. Empty without a folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
     """Loads the changed files of the folder. Returns True if there are any. None without a folder. Raises OSError."""
+    greeting: str = ""
+    """Notification that appears when the app shows the session. Empty for none."""
 
     async def disconnect(self) -> None:
         """Send the writes that wait for their undo delay, and end all requests."""
