@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -69,6 +70,12 @@ async def test_notification_is_above_a_dialog_at_the_bottom() -> None:
         await wait_idle(app)
         assert "The draft is kept." in lines(app)[0]
         assert "╰" in lines(app)[-2], "the dialog must keep its place above the key bar"
+
+
+async def test_frame_with_reserved_rows_and_without_content_has_a_layout() -> None:
+    (frame := DialogFrame()).min_rows = 30
+    async with Scratch(frame).run_test():
+        assert frame.layout.arrange(frame, [], Size(80, 20)) == []
 
 
 def long_help() -> TextDialog:

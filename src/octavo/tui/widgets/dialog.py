@@ -58,7 +58,9 @@ class FrameLayout(VerticalLayout):
         bottom = max((each.region.bottom + each.margin.bottom for each in placements), default=0)
         missing_rows = bottom - size.height if size.height else 0
         min_rows = parent.min_rows if isinstance(parent, DialogFrame) else 0
-        if size.height and (missing_rows > 0 or min_rows > size.height):  # The row below the last child is used first.
+        if (
+            placements and size.height and (missing_rows > 0 or min_rows > size.height)
+        ):  # The row below the last child is used first.
             missing_rows -= placements[-1].margin.bottom
         added_rows = -self._removable_rows(placements, missing_rows)
         if missing_rows < 0 and min_rows:
