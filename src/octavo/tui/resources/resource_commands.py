@@ -23,7 +23,7 @@ from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
+from octavo.tui.widgets.short_texts import InfoRow, as_clause, first_few, plural
 
 MAX_TITLES = 12
 """Maximum number of titles that the confirmation of a deletion lists."""
@@ -242,7 +242,7 @@ def why_not_create(app: Shell, table: CurrentTable) -> str | None:
         return resource.read_only_reason or f"The server's API has no way to create {resource.plural}."
     if resource.create is not None and (reason := _why_unavailable(app, resource.create, table.parent)):
         return reason
-    phrase = resource.create_title.lower() or f"create {resource.plural}"
+    phrase = as_clause(resource.create_title) or f"create {resource.plural}"
     action = phrase if " " in phrase else f"{phrase} items"
     permission_reason = why_no_permission((table.parent,), resource.permissions.create, action, resource.singular)
     return permission_reason and (None if _may_create_in_some(app, table) else permission_reason)
