@@ -183,7 +183,7 @@ async def test_late_trash_does_not_open_over_another_view(stage: Stage) -> None:
         run.gate.shut(spaces.Get)
         await run.press("enter")
         await run.until(lambda: run.gate.waiting > 0, "load the deleted spaces")
-        await run.press("3")
+        await run.press("escape", "3")
         run.gate.open()
         await run.settle()
         assert run.app.current_mode == "changes"
