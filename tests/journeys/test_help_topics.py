@@ -21,6 +21,15 @@ async def test_help_topic_opens_over_the_view_and_closes_with_esc(stage: Stage, 
         await run.gone("wrong usage")
 
 
+async def test_help_finds_a_command_by_another_word_and_points_to_the_palette(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        await run.press("question_mark", *"answer")
+        await run.see("Reply")
+        await run.press("ctrl+u", *"blame")
+        await run.see("Nothing matches “blame”. Press esc, then : to find the commands of other views.")
+
+
 @pytest.mark.before_release
 async def test_find_works_in_a_long_help_topic(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:

@@ -103,6 +103,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
     """Noun to count choices, such as `command` in `285 commands`. If empty, they are counted only while filtering."""
+    NO_MATCH_HINT: ClassVar[str] = ""
+    """Sentence after “Nothing matches …”, with a leading space."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the explanation of the selected choice is always shown below the list."""
@@ -221,7 +223,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self._measured_choices, self._title_width = self._choices, self._measure_titles()
         if query.strip():
             matches = self.find_matches(query)
-            self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
+            self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”.{self.NO_MATCH_HINT}"
         else:
             matches = [MatchedChoice(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty

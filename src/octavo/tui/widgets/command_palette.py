@@ -210,6 +210,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     HELP_NAME: ClassVar[str] = "help"
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
+    NO_MATCH_HINT: ClassVar[str] = " Press esc, then : to find the commands of other views."
     SHOWS_EXPLANATION: ClassVar[bool] = True
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
@@ -229,6 +230,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
                 right=" ".join(command.keys),
                 group=heading,
                 disabled_reason=command.reason or "",
+                synonyms=SYNONYMS.get(command.id, ""),
             )
             for heading, command in commands
         ]
