@@ -171,6 +171,19 @@ async def test_members_join_and_leave_a_team_in_one_request(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
+async def test_member_of_a_team_is_added_and_not_created(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_item(run, "teams", "Harbour software")
+        await run.until(lambda: bool(titles(run)), "list the members")
+        await run.press("ctrl+n", "enter")
+        await run.type("Elin Brandt")
+        await run.press("enter")
+        await run.see("Add  (ctrl+s)")
+        await run.press("ctrl+s")
+        await run.hear("Added the member.")
+
+
+@pytest.mark.before_release
 async def test_member_can_leave_a_team_but_not_remove_others(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="admin") as run:
         await open_item(run, "teams", "Field crew")

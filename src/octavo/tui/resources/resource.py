@@ -302,6 +302,11 @@ class Resource(Generic[M]):
         """Title of the command that creates an item."""
         return self.create_title or f"New {self.singular}"
 
+    @property
+    def create_verbs(self) -> tuple[str, str]:
+        """Label of the button that creates an item, and its past participle."""
+        return ("Add", "Added") if self.create_title.startswith("Add") else ("Create", "Created")
+
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
         """Return the kind and the item of a row in the table."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)

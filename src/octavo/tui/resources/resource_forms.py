@@ -51,7 +51,7 @@ def open_create_form(
             undo = _undo_roles(live, operation, undo_factory)
         else:
             undo = None if why_no_undo else _undo_creation(live, resource, arguments, operation, response)
-        notice = f"Created {name}." if name else f"Created the {resource.singular}."
+        notice = f"{resource.create_verbs[1]} {name or f'the {resource.singular}'}."
         app.say(
             notice if resource.creation_notice is None else resource.creation_notice(operation, response),
             undo=undo is not None,
@@ -76,7 +76,7 @@ def open_create_form(
             arguments=arguments,
             draft_name=f"form {resource.name} new {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, arguments) | _permitted_parents(app, resource, arguments),
-            verb="Create" if resource.creation_notice is None else resource.create_label,
+            verb=resource.create_verbs[0] if resource.creation_notice is None else resource.create_label,
             required_fields=resource.required_fields,
             intro=resource.create_intro or resource.description,
             on_sent=on_sent,

@@ -31,6 +31,7 @@ from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.resources.resource_commands import CurrentTable, Selection
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.short_texts import as_clause
 
 MovablePart = SiteSection | SectionGroup | SiteSpace
 
@@ -401,7 +402,7 @@ def choose_new_part(app: Shell, table: CurrentTable) -> None:
     choices: list[Choice[Callable[[], object]]] = []
 
     def add(kind: str, title: str, detail: str, **ids: str) -> None:
-        resource = replace(table.resource.row_resources[kind], create_title=title)
+        resource = replace(table.resource.row_resources[kind], create_title=f"Add {as_clause(title)}")
         opener = partial(resource_forms.open_create_form, app, resource, {**table.arguments, **ids}, table.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(
