@@ -22,7 +22,7 @@ def environ(library: Path, tmp_path: Path) -> dict[str, str]:
     (demo := tmp_path / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo / "platform.db")
     folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    return {**folders, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    return {**folders, "HOME": str(tmp_path), "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
 
 
 @pytest.mark.before_release
@@ -35,11 +35,11 @@ def test_palette_switches_the_demo_user_without_a_restart(environ: dict[str, str
         app.write(b"act as")
         app.wait_for("Switch demo user…")
         app.write(b"\r")
-        app.wait_for("reader")
+        app.wait_for("current", "can read")
         app.write(b"admin")
         app.wait_for("1 of 7")
         app.write(b"\r")
-        app.wait_for("DEMO as administrator", "read-only", "updated")
+        app.wait_for("DEMO as administrator", "read-only", "Switched to the demo user with the role administrator.")
         app.write(b"\x11")
         assert app.end() == 0
 

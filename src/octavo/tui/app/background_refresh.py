@@ -177,9 +177,15 @@ class BackgroundRefresh:
         return self._app.workspace.connection.visible_operations
 
 
-def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts, and start the app again with the session or sign-in screen that `open_next` returns."""
-    app.open_next = open_next
+def reopen(app: Shell, open_next: Callable[[], SignInState], greeting: str = "") -> None:
+    """Save all drafts, and start the app again with the session or sign-in screen that `open_next` returns. A session
+    then shows `greeting`, unless it is empty."""
+
+    def open_with_greeting() -> SignInState:
+        methods, session = open_next()
+        return methods, session and replace(session, greeting=greeting)
+
+    app.open_next = open_with_greeting
     app.background(app.action_quit())
 
 
@@ -231,13 +237,12 @@ def _switch(app: Shell, _: object) -> None:
 
     choices = [_choice(each, each.profile_name, detail=each.user_name, right=each.host) for each in other_accounts]
 
-    def switch(account: ServerAccount) -> SignInState:
-        next_methods, session = methods.switch_account(account.profile_name)
+    def switch(account: ServerAccount) -> None:
         user = f" You are {account.user_name}." if account.user_name else ""
         greeting = f"Switched to {account.profile_name} at {account.host}.{user}"
-        return next_methods, session and replace(session, greeting=greeting)
+        reopen(app, lambda: methods.switch_account(account.profile_name), greeting)
 
-    app.ask(_picker("Switch account", choices), lambda account: reopen(app, lambda: switch(account)))
+    app.ask(_picker("Switch account", choices), switch)
 
 
 def _why_not_sign_out(app: Shell, _: object) -> str | None:

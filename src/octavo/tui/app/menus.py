@@ -137,13 +137,19 @@ def choose_demo_user(app: Shell) -> None:
     roles = app.session.demo_roles
     if roles is None:
         return
-    choices = [Choice(role, role.capitalize(), right=f"can {_ALLOWED_ACTIONS_BY_ROLE[role]}") for role in roles.roles]
+    current_role = roles.current_role
+    choices = [
+        Choice(role, role.capitalize(), "current" if role == current_role else "", f"can {actions}")
+        for role, actions in _ALLOWED_ACTIONS_BY_ROLE.items()
+        if role in roles.roles
+    ]
 
     def switch(role: str) -> None:
-        if role != roles.current_role:
-            reopen(app, lambda: (app.sign_in_methods, roles.open_session(role)))
+        if role != current_role:
+            greeting = f"Switched to the demo user with the role {role}."
+            reopen(app, lambda: (app.sign_in_methods, roles.open_session(role)), greeting)
 
-    app.ask(Picker("Switch demo user", choices, initial=roles.current_role), switch)
+    app.ask(Picker("Switch demo user", choices, initial=current_role), switch)
 
 
 def choose_topic(app: Shell) -> None:
