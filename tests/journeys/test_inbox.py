@@ -543,6 +543,7 @@ async def test_commands_work_on_rows_at_every_size(stage: Stage) -> None:
             await run.press("d")
             await run.until(lambda: len(view(run).marked_rows.active) == 16)
             await run.press("u")
+            await run.hear("Moved the item back to the inbox.")
             await run.until(lambda: len(view(run).marked_rows.active) == 17)
 
 

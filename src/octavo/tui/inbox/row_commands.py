@@ -112,19 +112,16 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
         await _restore_marks(marks, marks_before)
         feed.regroup()
 
-    message = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
+    place = f"{_items_label(selected.rows)} back to the inbox"
     app.writes.change(
-        LocalChange(
-            f"move {_items_label(selected.rows)} back to the inbox", restore, remove_again, "Removed from the inbox."
-        ),
-        message=message,
+        LocalChange(f"move {place}", restore, remove_again, "Removed from the inbox."), message=f"Moved {place}."
     )
 
 
 def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitable[object]]) -> LocalChange:
     """Return a change that calls `mark`, which marks the rows. Its undo restores the earlier marks."""
     rows, feed, marks = selected.rows, selected.feed, selected.marks
-    marks_before = marks.group(rows)
+    marks_before, moved_back = marks.group(rows), f"Moved {_items_label(rows)} back to the inbox."
 
     async def apply() -> None:
         await mark()
@@ -136,7 +133,7 @@ def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitabl
         selected.after_undo(rows[0])
         feed.regroup()
 
-    return LocalChange(title, apply, undo, "Undid the snooze." if selected.are_hidden else "Moved back to the inbox.")
+    return LocalChange(title, apply, undo, "Undid the snooze." if selected.are_hidden else moved_back)
 
 
 async def _restore_marks(marks: InboxMarks, marks_before: MarkedRows) -> None:
