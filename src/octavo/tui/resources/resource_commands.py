@@ -332,9 +332,8 @@ def _url_of(selection: Selection) -> str:
 
 
 def _why_no_url(app: Shell, selection: Selection) -> str | None:
-    return _why_several(selection) or (
-        None if _url_of(selection) else f"{selection.resource.title(selection.first_item)} has no link."
-    )
+    no_url_reason = None if _url_of(selection) else missing_link_reason(app, selection.resource.singular)
+    return _why_several(selection) or no_url_reason
 
 
 def _why_not_opened(app: Shell, selection: Selection) -> str | None:
