@@ -338,8 +338,8 @@ def _cannot_undo(action: str) -> str:
 
 @contextmanager
 def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
-    """Show `text` as a notification while the `with` block runs, unless it ends at once. Yields a function that replaces
-    the text."""
+    """Show `text` as a notification while the `with` block runs, unless it ends at once. Yields a function that
+    replaces the text."""
     delay, notice_number = Delay(app), 0
 
     def replace(text: str) -> None:

@@ -118,7 +118,10 @@ async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeReque
     return result.result
 
 
-REVERT_HINT = "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
+REVERT_HINT = (
+    "You cannot undo this change by pressing u. "
+    "To revert the change, open the change request, select the page, and press Q."
+)
 
 
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest, undo_reason: str = REVERT_HINT) -> None:
