@@ -16,10 +16,7 @@ from octavo.data.state_db import NotSaved
 from octavo.tui.comments.autocomplete import Autocomplete, MentionCandidates, emoji_prefix
 from octavo.tui.comments.composer import Composer
 from octavo.tui.core.dialog_draft import DialogDraft
-from octavo.tui.reader.page_view import PageView, comment_preview
-from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.delay import DraftDelay
-from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.short_texts import safe_lines
 from tests.call_counter import CallCounter
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
@@ -431,21 +428,6 @@ async def test_preview_shows_the_text_and_returns_to_editing() -> None:
         assert composer.text == "**bold**!"
         assert "as it looks" not in shown(app)
         assert app.answers == []
-
-
-async def test_preview_of_long_text_does_not_wrap_it_again() -> None:
-    app = ComposerApp()
-    async with app.run_test(size=(100, 30)) as pilot:
-        app.preview = comment_preview
-        composer = await app.open_composer("> quoted\n" * 2000)
-        await pilot.pause()
-        with CallCounter(WrappedRows.wrap_positions, keep_quoted_lines) as calls:
-            await pilot.press("ctrl+r")
-            await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
-            await pilot.press("ctrl+r")
-            await pilot.pause()
-        assert composer.focused is composer.text_area
-        assert calls.counts == {}
 
 
 async def test_editor_without_a_terminal_keeps_the_text() -> None:

@@ -157,11 +157,6 @@ def wrap_lines(text_area: Any) -> None:
     text_area._rewrap_and_refresh_virtual_size()
 
 
-def use_as_lines(wrapped: Any) -> None:
-    """Prepare `wrapped`, so that a `TextArea` can use it instead of Textual's `WrappedDocument`."""
-    wrapped._offset_to_line_info = wrapped
-
-
 # Apps
 
 

@@ -16,19 +16,18 @@ from textual.actions import SkipAction
 from textual.app import App, ComposeResult, RenderResult
 from textual.content import Content
 from textual.events import Key, Paste
-from textual.geometry import Offset, Size
+from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
-from textual.widgets.text_area import DocumentNavigator, EditResult, Location
+from textual.widgets.text_area import Location
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address, safe_line, safe_text
 from octavo.tui.terminal.textual_internals import wrap_lines
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 
@@ -75,7 +74,7 @@ class LineInput(Input, ScrollWidget):
 
 
 class TextEditor(TextArea):
-    """An input with several lines, wrapped at words. Typing stays fast in a megabyte of text."""
+    """An input with several lines, wrapped at words."""
 
     DEFAULT_CSS = """
     TextEditor, TextEditor:focus {
@@ -91,6 +90,7 @@ class TextEditor(TextArea):
 
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
+            safe_text(text),
             placeholder=Content(safe_text(placeholder)),
             soft_wrap=True,
             tab_behavior="focus",
@@ -98,20 +98,13 @@ class TextEditor(TextArea):
             id=id,
         )
         self.cursor_blink = False
-        self.document = LongText(safe_text(text))
-        self.wrapped_document = rows = WrappedRows(self.document)  # type: ignore[assignment]  # has its public methods
-        self.navigator = DocumentNavigator(self.wrapped_document)
-        self.virtual_size = Size(0, rows.height)
 
     def fit_to_size(self) -> None:
         """Wrap the lines for the new width. Called in the layout, so that the first frame shows them."""
         wrap_lines(self)
 
     def load_text(self, text: str) -> None:
-        """Replace the whole text, and clear the undo history. Unlike in Textual, the document stays the same object."""
-        self.replace(safe_text(text), self.document.start, self.document.end, maintain_selection_offset=False)
-        self.move_cursor((0, 0))
-        self.history.clear()
+        super().load_text(safe_text(text))
 
     def render_line(self, y: int) -> Strip:
         # Without width, Textual wraps the placeholder to 0 columns and raises ValueError.
@@ -126,23 +119,6 @@ class TextEditor(TextArea):
     def action_paste(self) -> None:
         if not self.read_only:
             self._paste(self.app.clipboard)
-
-    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If it has only a cut of a long line, delete the letter beside the cut."""
-        navigator = self.navigator
-        while start != end and not self.get_text_range(start, end):
-            first_location, last_location = sorted((start, end))
-            if last_location[0] >= self.document.line_count:
-                break
-            wider_range = (
-                (first_location, navigator.get_location_right(last_location))
-                if self.cursor_location == first_location
-                else (navigator.get_location_left(first_location), last_location)
-            )
-            if wider_range == (first_location, last_location):
-                break
-            start, end = wider_range
-        return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
         """Return the location of the matching bracket. None if there is no such bracket, or if the text is long."""
