@@ -249,3 +249,19 @@ async def test_page_exported_to_the_path_of_a_deleted_page_stays_one_page(
     assert await export(tmp_path) == ["A README.md", "M SUMMARY.md"]
     assert await export(tmp_path) == []
     assert await editor.outline() == "First Page"
+
+
+async def test_folder_of_new_pages_replaces_a_page_file(
+    tmp_path: Path, export: Export, ask: Ask, platform: Platform
+) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "tools", "# Tools\n")
+    write(tmp_path, "SUMMARY.md", "* [Home](README.md)\n* [Tools](tools)\n")
+    loaded = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada")
+    editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
+    await editor.publish(DeletePage(page=await editor.id("Tools")))
+    await editor.publish(insert("# Tools\n"))
+    await editor.publish(insert("# Hammer\n", into=await editor.id("Tools")))
+    assert await export(tmp_path) == ["M SUMMARY.md", "D tools", "A tools/README.md", "A tools/hammer.md"]
+    assert await export(tmp_path) == []
+    assert await editor.outline() == "Home Tools(Hammer)"

@@ -179,7 +179,7 @@ class RefResolver:
 
     async def find_space(self, space_id: str) -> Space | None:
         """Return a space by ID, from the cache, else from the server. None if both lack the space. Raises ApiError."""
-        for fresh in (False, True):
+        for fresh in (False, True) if space_id else ():
             for each in await self.spaces(fresh=fresh):
                 if each.id == space_id:
                     return each

@@ -142,8 +142,6 @@ def _make_relative_to(entries: list[ContentsEntry], start: str) -> None:
 
 def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
     """Write the changes, and return a problem for each file that was not written. Raises OSError."""
-    reasons = folder.write({change.path: change.data for change in changes if change.status != "D"})
-    for change in changes:
-        if change.status == "D":
-            folder.delete(change.path)
+    new_data = {change.path: change.data for change in changes if change.status != "D"}
+    reasons = folder.write(new_data, {change.path for change in changes} - new_data.keys())
     return [Problem(path, f"Skipped a file: {reason}.") for path, reason in reasons.items()]

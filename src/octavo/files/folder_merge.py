@@ -354,15 +354,14 @@ class FolderMerge:
     def _write(self) -> None:
         for path, data in self._copies_by_path.items():
             self.folder.keep_copy(path, data)
-        for path, reason in self.folder.write(self._new_data_by_path).items():
+        removed_paths = self._removed_paths - self._new_data_by_path.keys()
+        for path, reason in self.folder.write(self._new_data_by_path, removed_paths).items():
             if (file := self._files_by_path.pop(path, None)) is not None:
                 self.folder.skipped_ids.add(file.id or path)
             self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
             for paths in (self.result.added, self.result.edited, self.result.merged):
                 if path in paths:
                     paths.remove(path)
-        for path in self._removed_paths - self._new_data_by_path.keys():
-            self.folder.delete(path)
         self.folder.files = self._files_by_path
         self.folder.revision_id = self.result.revision_id
         self.folder.save()

@@ -11,11 +11,11 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Self, get_args
 
 from octavo.api import content
@@ -208,10 +208,15 @@ class PulledFolder:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
-    def write(self, data_by_path: Mapping[str, bytes]) -> dict[str, str]:
-        """Replace files, after all new contents are on disk. Return the reasons for paths that are not safe, by path.
-        Raises OSError."""
+    def write(self, data_by_path: Mapping[str, bytes], deleted: Collection[str] = ()) -> dict[str, str]:
+        """Replace files after all new contents are on disk, then delete others. Return the reasons for paths that are
+        not safe, by path. Raises OSError."""
         self._delete_leftovers()
+        new_folders = {each.as_posix() for path in data_by_path for each in PurePosixPath(path).parents}
+        for path in deleted:
+            old_folders = {each.as_posix() for each in PurePosixPath(path).parents}
+            if path in new_folders or old_folders & data_by_path.keys():
+                self._delete(path)  # A file becomes a folder, or a folder becomes a file.
         reasons: dict[str, str] = {}
         with ExitStack() as replacements:
             for path, data in data_by_path.items():
@@ -220,6 +225,8 @@ class PulledFolder:
                     continue
                 (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
                 replacements.enter_context(_replacement(self.pages / path, data))
+        for path in deleted:
+            self._delete(path)
         return reasons
 
     def _delete_leftovers(self) -> None:
@@ -236,9 +243,9 @@ class PulledFolder:
                     with suppress(OSError):
                         path.unlink()
 
-    def delete(self, path: str) -> None:
+    def _delete(self, path: str) -> None:
         """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
-        if passes_link(self.pages, path):
+        if passes_link(self.pages, path) or (self.pages / path).is_dir():
             return
         (self.pages / path).unlink(missing_ok=True)
         for folder in (self.pages / path).parents:

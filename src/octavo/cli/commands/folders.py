@@ -250,10 +250,8 @@ def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes, resto
             write_out(f"{file.path} has no changes.\n")
         return
     copies = " and ".join(folder.keep_copy(path, old) for path, old in changed.items())
-    for path, reason in folder.write({file.path: data}).items():
+    for path, reason in folder.write({file.path: data}, {current_path}.difference(restored_paths)).items():
         raise Failure(f"Could not restore {path}: {reason}.")
-    if current_path not in restored_paths:
-        folder.delete(current_path)
     with ignore_closed_pipe():
         write_out(f"Restored {file.path}.{f' Your version is in {copies}.' if copies else ''}\n")
 
