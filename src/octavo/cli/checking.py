@@ -105,7 +105,7 @@ def check_folder(
 
     def with_paths_from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
         for each in findings:
-            page = _page_path(each.path) if each.path in files.pages else ""
+            page = links.INDEX_NAME.sub("", posixpath.splitext(each.path)[0]) if each.path in files.pages else ""
             yield replace(each, path=path_from_top(each.path), page=page)
 
     all_findings: list[Finding] = []
@@ -237,11 +237,6 @@ def _slug(entry: ContentsEntry) -> str:
         else entry.slug or entry.title or title_from_name(entry.target)
     )
     return page_trees.page_slug(readable_name(name))
-
-
-def _page_path(path: str) -> str:
-    """Return the path of the page in a file, such as `guides` for `guides/README.md`."""
-    return links.INDEX_NAME.sub("", posixpath.splitext(path)[0])
 
 
 _MAX_CHECKED_PAGES = 2_000

@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
 
         write_out(operation_help(spec_of(options.name)))
         return 0
-    specs = _find_operations(options.words)
+    words = [fold(each) for each in options.words]
+    specs = [spec for spec in load().values() if all(word in fold(f"{spec.name} {spec.summary}") for word in words)]
     if options.openapi:
         write_out(indented_json(document()) + "\n")
     elif options.json:
@@ -58,11 +59,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         write_out(operation_list(specs, shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None))
     return 0
-
-
-def _find_operations(words: list[str]) -> list[Spec]:
-    folded = [fold(word) for word in words]
-    return [spec for spec in load().values() if all(word in fold(f"{spec.name} {spec.summary}") for word in folded)]
 
 
 def describe(route: Route) -> Json:

@@ -286,18 +286,17 @@ class FolderMerge:
         path, data = incoming.path, self._local_data(incoming)
         base_digest = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
         if incoming.kind == "variables":
-            new_data, digest, digest_of = incoming.text.encode(), self.folder.store_base(incoming.text), _digest_of_text
-        elif incoming.data is None:
-            new_data, digest, digest_of = b"", base_digest, _digest_of_bytes
+            new_data, digest = incoming.text.encode(), self.folder.store_base(incoming.text)
         else:
-            new_data, digest, digest_of = incoming.data, _digest_of_bytes(incoming.data), _digest_of_bytes
+            new_data = incoming.data or b""
+            digest = sha256(new_data).hexdigest() if incoming.data is not None else base_digest
         self._track(incoming, digest)
         if data is None:
             if digest != base_digest:
                 self._put(path, new_data, self.result.added)
-        elif digest in (base_digest, digest_of(data)):
+        elif digest == base_digest or self._files_by_path[path].has_content(data):
             self._write_if_changed(incoming, data)
-        elif digest_of(data) == base_digest:
+        elif incoming.last_pulled is not None and incoming.last_pulled.has_content(data):
             self._put(path, new_data, self.result.edited)
         elif self._is_first_pull:
             self._write_if_changed(incoming, data)
@@ -366,14 +365,6 @@ class FolderMerge:
         self.folder.revision_id = self.result.revision_id
         self.folder.save()
         self.folder.remove_unused_texts()
-
-
-def _digest_of_bytes(data: bytes) -> str:
-    return sha256(data).hexdigest()
-
-
-def _digest_of_text(data: bytes) -> str:
-    return text_digest(text_of(data))
 
 
 Report = Callable[[str], object]

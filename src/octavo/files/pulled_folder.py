@@ -239,9 +239,12 @@ class PulledFolder:
             ]
             for name in names:
                 path, match = Path(folder, name), _TEMPORARY_NAME.fullmatch(name)
-                if match and not path.is_symlink() and path.is_file() and not _is_running(int(match[1])):
+                if match is not None and path.is_file() and not path.is_symlink():
                     with suppress(OSError):
-                        path.unlink()
+                        try:
+                            os.kill(int(match[1]), 0)
+                        except ProcessLookupError:
+                            path.unlink()
 
     def _delete(self, path: str) -> None:
         """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
@@ -309,14 +312,6 @@ def _replacement(path: Path, data: bytes) -> Iterator[None]:
         with suppress(OSError):
             os.unlink(temporary_path)
         raise
-
-
-def _is_running(process_id: int) -> bool:
-    try:
-        os.kill(process_id, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 def _umask() -> int:

@@ -251,8 +251,7 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request if its checks pass. With `--check`, only run the checks. Return the JSON object to print.
-    Raises ApiError or Failure."""
+    """Merge a change request, or with `--check` only check it. Return its row. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
@@ -277,8 +276,10 @@ async def merge_one(session: Session, options: argparse.Namespace, target: RefTa
         _print_checks_unless_json(options, name, checks)
     if why:
         raise Failure(f"Could not merge {name}: {why}", BLOCKED)
-    if asks_user and not _is_confirmed(name):
-        raise Failure(f"Did not merge {name}.")
+    if asks_user:
+        write_out(f"Merge {name}? [y/N] ")
+        if sys.stdin.readline().strip() not in ("y", "Y", "yes"):
+            raise Failure(f"Did not merge {name}.")
     merge_result = await merge(session.live, at, checks.merge_state)
     _raise_unless_done(merge_result, "merge", name)
     result = merge_result.result
@@ -306,8 +307,7 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why the change request `name` cannot be merged, without a full stop. Empty if only checks in `allowed`
-    fail."""
+    """Return why the change request `name` cannot be merged, as a clause. Empty if only checks in `allowed` fail."""
     if blocked_reason := _why_blocked(checks):
         return f"{blocked_reason[:1].lower()}{blocked_reason[1:]}"
     if checks.conflicts and "conflicts" not in allowed:
@@ -345,11 +345,6 @@ def _print_checks_unless_json(options: argparse.Namespace, name: str, checks: Ch
     lines += [f"  {each}" for each in row["effects"]]
     write_out("".join(f"{line}\n" for line in lines))
     return True
-
-
-def _is_confirmed(name: str) -> bool:
-    write_out(f"Merge {name}? [y/N] ")
-    return sys.stdin.readline().strip() in ("y", "Y", "yes")
 
 
 def _sentence(row: dict[str, Any]) -> str:

@@ -281,11 +281,7 @@ def _declare_reply(command: argparse.ArgumentParser) -> None:
 
 def _run_reply(options: argparse.Namespace) -> int:
     check_message(options)
-
-    async def use_session(session: Session) -> None:
-        await reply_to_thread(session, options)
-
-    return run_connected(options, use_session, action="reply")
+    return run_connected(options, lambda session: reply_to_thread(session, options), action="reply")
 
 
 async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:

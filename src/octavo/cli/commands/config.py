@@ -84,7 +84,9 @@ def _run(options: argparse.Namespace) -> int:
         case "set":
             _set(_setting(options.name), path, options.values)
         case "unset":
-            _unset(_setting(options.name), path)
+            setting = _setting(options.name)
+            _refuse_section(setting)
+            _change(path, lambda text: without_value(text, setting.name), f"unset {setting.name}")
     return 0
 
 
@@ -127,11 +129,6 @@ def _set(setting: Setting[Any], path: Path, values: Sequence[str]) -> None:
         tell(
             f"The environment variable {setting.variable} overrides this setting. Unset the variable to use the setting."
         )
-
-
-def _unset(setting: Setting[Any], path: Path) -> None:
-    _refuse_section(setting)
-    _change(path, lambda text: without_value(text, setting.name), f"unset {setting.name}")
 
 
 def _refuse_section(setting: Setting[Any]) -> None:
