@@ -118,6 +118,12 @@ async def test_pages_depend_on_their_openapi_specifications(ask: Ask) -> None:
     ]
 
 
+async def test_address_of_an_integration_block_is_a_link(ask: Ask) -> None:
+    blocks = '{% @demo/embed url="https://a.example/x" id="1" %}\n\n{% @demo/code src="code.py" %}'
+    space = await space_with(ask, one=blocks)
+    assert summary_of(await ask(links.ListOfSpace(at=space.ref))) == [("ok", "url https://a.example/x", 1)]
+
+
 async def test_links_of_one_page_are_listed(ask: Ask) -> None:
     space = await space_with(ask, one="[a](two.md) [b](gone.md)", two="[c](one.md)")
     of_one = await ask(links.ListOfPage(at=space.ref, page_id="one"))

@@ -522,6 +522,9 @@ def _urls(block: Block) -> Iterator[tuple[str, UrlUse]]:
     for name, use in _URL_ATTRIBUTES.get(block.kind, ()):
         if block.attrs.get(name):
             yield str(block.attrs[name]), use
+    if block.kind == "integration":
+        values = [str((block.attrs.get("arguments") or {}).get(name, "")) for name in ("url", "src", "href")]
+        yield from ((value, "link") for value in values if value.startswith(("https://", "http://")))
     if block.kind not in FALLBACK_KINDS:
         yield from _urls_in_runs(block.runs)
     for column in block.attrs.get("columns", ()) if block.kind in ("table", "cards") else ():
