@@ -15,6 +15,7 @@ from octavo.tui.render.block_slices import is_diagram
 from octavo.tui.render.deferred import DiagramQuery
 from octavo.tui.render.diagrams import draw_diagram, drawing_problem
 from octavo.tui.render.diagrams import normalize_diagram as read_diagram
+from octavo.tui.render.formulas import format_inline
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import ViewState, path_to_block, render_runs
 from octavo.tui.render.styled_lines import Line, SplitLine, StyledText, cells, flatten_emoji
@@ -150,7 +151,8 @@ def faults(document: Document, widths: Sequence[int], source: str = "") -> Itera
     widest, narrow = (lay_out_all(document, width, Styles.plain()) for width in (wide, NARROW))
     for said in missing_words(source, text_of(widest), text_of(narrow)):
         yield Fault(said.line, f"not shown: {said.text}")
-    yield from _raw(widest, source)
+    formulas = [format_inline(run.text) for block in document.walk() for run in block.runs if run.kind == "math"]
+    yield from _raw(widest, source, formulas)
     yield from _unknown_blocks(widest)
     yield from _ambiguous_width(narrow)
     yield from _unknown_icons(document)
@@ -200,12 +202,15 @@ def _blocks_of(line: Line) -> list[Block]:
     return [block for block in (line.block, *(part.block for part in parts)) if block is not None]
 
 
-def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
-    """Yield lines with markup that is not part of the text of the page."""
+def _raw(lines: Iterable[Line], source: str, formulas: Iterable[str]) -> Iterator[Fault]:
+    """Yield lines with markup that is not part of the text of the page, nor of its `formulas`."""
     bare = (each[0] for each in _BARE.finditer(source) if f"</{each[1]}".lower() not in source.lower())
-    said = [*(each.text for each in read(source)), *components(source), *bare]
-    whole = re.sub(r"\s", "", "".join(said))
+    said = [*(each.text for each in read(source)), *components(source), *bare, *formulas]
+    # The independent reader writes angle brackets around the addresses of images, in code too.
+    whole = re.sub(r"\s", "", "".join(said)).replace("](<", "](")
     for line in lines:
+        if line.block is not None and line.block.kind == "math":
+            continue
         text = "".join(piece.text for piece in line.pieces)
         for match in _RAW.finditer(text):
             if re.sub(r"\s", "", text[match.start() : match.end() + 8]) not in whole and match[0].strip() not in whole:

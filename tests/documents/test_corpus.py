@@ -77,6 +77,8 @@ def test_checker_reports_unknown_emoji() -> None:
         "1. One\n\n   ```xml\n   <Host name='a'>\n     <Valve />\n   </Host>\n   ```\n\n2. Two **words**\n\n   ```sh\n   x\n   ```\n",
         f"| Name | Text |\n|-|-|\n| {'max.in.flight.of.all' * 2} | 如果设置了重试设置{'MAX_IN_FLIGHT' * 4}否则在重试此失败消息 |\n",
         "| Command | It |\n|-|-|\n| put <source> <destination> | copies |\n",
+        "Use:\n\n```yaml\ntext: |\n  ![P](https://a.example/p.png)\n```\n",
+        "Here $$[D_n](X)$$ is one:\n\n$$\n[D_n](X)=X\n$$\n",
     ],
 )
 def test_checker_reports_nothing_for_correct_lines(source: str) -> None:
