@@ -227,7 +227,7 @@ async def test_failed_page_is_reported_with_its_cause_and_retried(
     assert status is not None
     assert [each.label for each in status.failed] == ["the page Intro"]
     assert "of another world" in status.failed[0].reason
-    await state.read_value_from_disk("offline")  # waits until the status is stored
+    await state.write(lambda db: None)  # waits until the status is stored
     assert OfflineSpaces(live, state).all == (status,), "the next start shows the failure too"
     assert status.downloaded == status.wanted - 1
     offline.add(space)

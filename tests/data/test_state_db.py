@@ -21,6 +21,7 @@ import pytest
 from octavo.data.database import connect
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb, why_not_saved
+from tests.data.connections import refuse_to_save
 
 V2 = (*MIGRATIONS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
 
@@ -44,6 +45,32 @@ async def test_values_are_remembered_by_profile(folder: Path) -> None:
     assert again.get_value("last place") == {"space": "docs"}
     assert again.get_value("steps done", []) == []
     again.close()
+
+
+def test_two_instances_change_entries_of_the_same_value(folder: Path) -> None:
+    one, other = StateDb(folder), StateDb(folder)
+    one.set_value("marks", ["a"])
+    one.write_now(lambda db: None)
+    assert other.get_value("marks") == ["a"]
+    one.change_value("marks", lambda stored: [*stored, "b"])
+    assert one.get_value("marks") == ["a", "b"], "the change is seen before it is on disk"
+    other.change_value("marks", lambda stored: [*stored, "c"])
+    one.write_now(lambda db: None)
+    other.write_now(lambda db: None)
+    assert sorted(one.get_value("marks")) == sorted(other.get_value("marks")) == ["a", "b", "c"]
+    one.close()
+    other.close()
+
+
+def test_value_that_could_not_be_saved_stays_in_memory(folder: Path) -> None:
+    state = StateDb(folder)
+    allow = refuse_to_save(state)
+    state.set_value("theme", "light")
+    with pytest.raises(NotSaved):
+        state.write_now(lambda db: None)
+    assert state.get_value("theme") == "light"
+    allow()
+    state.close()
 
 
 def test_unchanged_value_is_not_written_again(folder: Path) -> None:

@@ -10,6 +10,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
+from octavo.data.state_db import StateDb
 from octavo.tui.reader.three_way_view import ThreeWayView
 from tests.journeys.request_scenario import HARBOUR, RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
@@ -185,6 +186,22 @@ async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> No
         await run.see("1 of 4 resolved")
         await run.press("enter", "N")
         await run.see("✓ This change request chosen")
+
+
+async def test_choices_of_another_instance_are_kept(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await make_four_conflicts(run)
+        await run.press("t")
+        await run.see("1 of 4 resolved")
+        own_state = run.app.session.state
+        fact = f"conflicts {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
+        other_state = StateDb(run.app.settings.state_folder, own_state.namespace)
+        other_state.change_value(fact, lambda stored: {**stored, "choices": {**stored["choices"], "other": "main"}})
+        other_state.close()
+        await run.press("t")
+        await run.see("2 of 4 resolved")
+        own_state.write_now(lambda db: None)
+        assert own_state.get_value(fact)["choices"].keys() > {"other"}
 
 
 @pytest.mark.before_release

@@ -318,7 +318,7 @@ async def tell_if_run_before(session: Session, options: argparse.Namespace) -> b
     if options.once is None:
         return False
     key = once_key(options.once)
-    group = once_group(await session.state.read_value_from_disk(key), session.state.now())
+    group = once_group(session.state.get_value(key), session.state.now())
     earlier_entries = [
         each
         for each in session.outbox.entries

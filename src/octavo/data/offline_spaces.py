@@ -115,13 +115,10 @@ class OfflineSpaces:
             stored_space.id: _reset_running_download(stored_space)
             for stored_space in _stored_spaces(state.get_value(_STATE_KEY))
         }
-        self._store_count = 0
-        """Counts how often any process has stored the offline spaces in `state.db`."""
-        self._is_reloading = False
         self._was_refused = False
         """True if another process had the lock when this process last tried to get it."""
         self._unsubscribe: Callable[[], None] | None = None
-        """Stops calls of `_reload_soon`. None before `begin`."""
+        """Stops calls of `_reload`. None before `begin`."""
         self._unlock: Callable[[], None] | None = None
         """Releases the lock. None while this process does not have the lock."""
         self._fingerprints: dict[str, str] = {}
@@ -148,7 +145,7 @@ class OfflineSpaces:
         """Start the downloads. Later calls do nothing."""
         if self._unsubscribe is None:
             self._due |= dict.fromkeys(self._spaces, False)
-            self._unsubscribe = self._state.committed.add(self._reload_soon)
+            self._unsubscribe = self._state.committed.add(self._reload)
             self._tasks.start(self._run(), name="offline spaces")
 
     async def estimate_size(self, at: SpaceRef) -> DownloadSize:
@@ -347,11 +344,11 @@ class OfflineSpaces:
             return True
         if self._unlock is None:
             self._was_refused = True
-            await self._reload()
+            self._reload()
             return False
         if self._was_refused:
             self._was_refused = False
-            await self._reload()
+            self._reload()
             self._live.cache.reload_versions()
             self._spaces = {space.id: _reset_running_download(space) for space in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, False)
@@ -360,7 +357,6 @@ class OfflineSpaces:
 
     def _save_or_delete(self, space_id: str, *, is_new: bool = False) -> None:
         """Store a space in state.db, or delete it there if it was removed. Only `is_new` adds a missing space."""
-        self._store_count += 1
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
@@ -375,23 +371,9 @@ class OfflineSpaces:
 
         self._state.change_value(_STATE_KEY, with_changes)
 
-    def _reload_soon(self) -> None:
-        self._store_count += 1  # makes a running `_reload` read once more
-        if not self._is_reloading:
-            self._is_reloading = True
-            self._tasks.start(self._reload(), name="offline spaces of other processes")
-
-    async def _reload(self) -> None:
-        try:
-            edits = -1
-            # Read again if a process has stored a space meanwhile.
-            while edits != self._store_count:
-                edits = self._store_count
-                stored = {each.id: each for each in _stored_spaces(await self._state.read_value_from_disk(_STATE_KEY))}
-        except NotSaved:
-            return
-        finally:
-            self._is_reloading = False
+    def _reload(self) -> None:
+        """Take over the changes of other processes."""
+        stored = {each.id: each for each in _stored_spaces(self._state.get_value(_STATE_KEY))}
         for space_id in self._spaces.keys() - stored.keys():
             self._drop(space_id)
         for space_id, each in stored.items():

@@ -96,7 +96,8 @@ class StateDb:
         """The cause in `save_error`, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
-        self._values: dict[str, Any] = {}
+        self._unsaved_values: dict[str, tuple[Any, Future[None]]] = {}
+        """Values that may not be on disk yet, with the futures of their transactions."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """`check_changed` calls this if any Octavo process has written to the file."""
@@ -148,42 +149,29 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. If the file is `read_only`, only memory has the value."""
-        self._values[name] = value
-        if not self.read_only:
-            # `_values` may be outdated, so the value in the file is compared.
-            statement = (
-                "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-                " WHERE value IS NOT excluded.value"
-            )
-            row = (self.namespace, name, json.dumps(value))
-            self.submit(lambda db: db.execute(statement, row))
+        """Store a JSON value under `name` in the background. If that fails, only memory has the value."""
+        self.change_value(name, lambda _: value)
 
     def change_value(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Change the value `name` in the background. `change` converts the value on disk, or None, to the new value."""
-        self._values.pop(name, None)
-        if self.read_only:
-            return
+        """Change the value `name` in the background. `change` converts the old value, or None, to the new one. It is
+        called at once, and again with the value on disk, which another process may have changed."""
 
         def write_changed(db: sqlite3.Connection) -> None:
             write_value(db, self.namespace, name, change(read_value(db, self.namespace, name)))
 
-        self.submit(write_changed)
-
-    async def read_value_from_disk(self, name: str) -> Any:
-        """Return the value `name` as it is on disk after all earlier writes. None if there is none. Raises NotSaved."""
-        return await self.write(lambda db: read_value(db, self.namespace, name))
+        self._unsaved_values[name] = change(self.get_value(name)), self.submit(write_changed)
 
     def get_value(self, name: str, default: Any = None) -> Any:
         """Return the value `name`. Return `default` if there is no such value."""
-        if name not in self._values:
+        value, saving = self._unsaved_values.get(name, (None, None))
+        if saving is None or (saving.done() and saving.exception() is None):
+            self._unsaved_values.pop(name, None)
             value = read_value(self._db, self.namespace, name)
-            self._values[name] = default if value is None else value
-        return self._values[name]
+        return default if value is None else value
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
         """Delete the data of this profile, except the tables in `keep`. Raises NotSaved."""
-        self._values.clear()
+        self._unsaved_values.clear()
 
         def empty(db: sqlite3.Connection) -> None:
             for table in table_names(db):
@@ -333,8 +321,9 @@ def read_value(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def write_value(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a value in the caller's transaction. `StateDb.get_value` may still return the old value after that."""
-    db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
+    """Store a value in the caller's transaction. Do not write an equal value: other processes would load it again."""
+    statement = "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+    db.execute(f"{statement} WHERE value IS NOT excluded.value", (namespace, name, json.dumps(value)))
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:

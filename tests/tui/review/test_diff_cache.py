@@ -263,6 +263,27 @@ def test_viewed_marks_of_two_views_are_all_kept() -> None:
     state.close()
 
 
+def test_viewed_marks_of_two_instances_are_all_kept(tmp_path: Path) -> None:
+    one_state, other_state = StateDb(tmp_path, "ada@test"), StateDb(tmp_path, "ada@test")
+    one, other = ViewedMarks(one_state, "cr"), ViewedMarks(other_state, "cr")
+    assert one.load("one") is other.load("one") is None
+    assert one.toggle("a")
+    one_state.write_now(lambda db: None)
+    assert other.toggle("b")
+    other_state.write_now(lambda db: None)
+    one.load("one")
+    assert one.viewed_keys == other.viewed_keys == {"a", "b"}
+    assert one.load("two") == other.load("two") == "one"
+    one.keep_unchanged({"a"})
+    assert one.toggle("a")
+    one_state.write_now(lambda db: None)
+    other.keep_unchanged({"a"})
+    other_state.write_now(lambda db: None)
+    assert other.viewed_keys == {"a", "b"}, "the page was viewed again in the other instance"
+    one_state.close()
+    other_state.close()
+
+
 def test_viewed_marks_are_kept_without_a_revision() -> None:
     state = StateDb(None, "ada@test")
     marks = ViewedMarks(state, "cr")

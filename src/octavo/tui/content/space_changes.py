@@ -237,14 +237,16 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
 
 def remember_deleted_space(app: Shell, organization_id: str, space: Space) -> None:
     """Store on this computer that a space was deleted, so that the trash lists the space."""
-    other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     now = short_texts.clock().isoformat()
     entry = {"id": space.id, "title": space.title, "organization": organization_id, "at": now}
-    app.session.state.set_value("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED_SPACES])
+
+    def with_entry(stored: object) -> list[dict[str, str]]:
+        return [entry, *(each for each in _spaces_in(stored) if each["id"] != space.id)][:MAX_REMEMBERED_SPACES]
+
+    app.session.state.change_value("deleted spaces", with_entry)
 
 
-def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
-    stored = app.session.state.get_value("deleted spaces")
+def _spaces_in(stored: object) -> list[dict[str, str]]:
     return [
         each for each in (stored if isinstance(stored, list) else ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))
@@ -258,7 +260,8 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only_reason
-    remembered_spaces = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
+    stored_spaces = _spaces_in(app.session.state.get_value("deleted spaces"))
+    remembered_spaces = [each for each in stored_spaces if each["organization"] == target.organization.id]
     with opening(app, "Loading the trash…", "Could not load the trash"):
         deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered_spaces))
     choices: list[Choice[str]] = []

@@ -70,34 +70,25 @@ class ReadingPositions:
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
-        self._positions: dict[str, ReadingPosition] | None = None
 
     def get(self, page_key: str) -> ReadingPosition | None:
         """Return the stored position in a page. None if there is none."""
-        return self._stored_positions().get(page_key)
+        return position_from_json(_positions_in(self._state.get_value(_POSITIONS_KEY)).get(page_key))
 
     def remember(self, page_key: str, position: ReadingPosition | None) -> None:
         """Store the position in a page. None deletes the stored position. If there are too many pages, the page that
         was not read for longest is dropped."""
-        positions = self._stored_positions()
-        is_newest = page_key == next(reversed(positions), None)
-        if positions.get(page_key) == position and (is_newest or position is None):
-            return
-        positions.pop(page_key, None)
-        if position is not None:
-            positions[page_key] = position
-        for oldest in [*positions][:-MAX_STORED_PAGES]:
-            del positions[oldest]
-        self._state.set_value(_POSITIONS_KEY, {key: each.stored_fields for key, each in positions.items()})
 
-    def _stored_positions(self) -> dict[str, ReadingPosition]:
-        if self._positions is None:
-            stored = self._state.get_value(_POSITIONS_KEY)
-            items = stored.items() if isinstance(stored, dict) else ()
-            self._positions = {
-                str(key): position for key, each in items if (position := position_from_json(each)) is not None
-            }
-        return self._positions
+        def change(stored: object) -> dict[str, Any]:
+            other_positions = [each for each in _positions_in(stored).items() if each[0] != page_key]
+            new_positions = [(page_key, position.stored_fields)] if position is not None else []
+            return dict([*other_positions, *new_positions][-MAX_STORED_PAGES:])
+
+        self._state.change_value(_POSITIONS_KEY, change)
+
+
+def _positions_in(stored: object) -> dict[str, Any]:
+    return stored if isinstance(stored, dict) else {}
 
 
 Lines = VirtualLines[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from textual.content import Content
 
@@ -303,6 +303,10 @@ MAX_POSITIONS = 200
 """Maximum number of reading positions that are stored for a change request."""
 
 
+_Marks: TypeAlias = tuple[str, frozenset[str], frozenset[str]]
+"""A revision, the keys of the pages that you viewed there, and those of pages that changed after you viewed them."""
+
+
 class ViewedMarks:
     """Stores which pages of a change request you viewed, and your reading positions. Changed pages lose their mark."""
 
@@ -325,55 +329,59 @@ class ViewedMarks:
         self.changed_since_viewed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 
-    @property
-    def _stored_marks(self) -> dict[str, object]:
-        stored_marks = self._state.get_value(self._marks_key)
-        return stored_marks if isinstance(stored_marks, dict) else {}
-
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
-        load no marks until `keep_unchanged` is called. None otherwise, or if `revision` is already loaded."""
-        if revision == self._revision and not self._needs_renewal:
-            return None
-        stored_marks = self._stored_marks
-        stored_revision = str(stored_marks.get("revision", ""))
-        if revision == self._revision:
-            return stored_revision
-        self._revision = revision
+        load no marks until `keep_unchanged` is called. None otherwise."""
+        stored_revision, viewed, changed = _marks_in(self._state.get_value(self._marks_key))
         is_same = stored_revision in ("", revision)
-        self.viewed_keys = _key_set(stored_marks.get("keys")) if is_same else frozenset()
-        self.changed_since_viewed = _key_set(stored_marks.get("changed")) if is_same else frozenset()
-        self._needs_renewal = not is_same
-        return None if is_same else stored_revision
+        if is_same or revision != self._revision:
+            self.viewed_keys, self.changed_since_viewed = (viewed, changed) if is_same else (frozenset(), frozenset())
+            self._revision, self._needs_renewal = revision, not is_same
+        return stored_revision if self._needs_renewal else None
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
         """Keep the marks of the earlier revision, except on the pages `changed_keys`. None removes all marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
-        stored_marks = self._stored_marks
-        viewed_before = _key_set(stored_marks.get("keys"))
-        lost_keys = viewed_before if changed_keys is None else viewed_before & frozenset(changed_keys)
-        self.changed_since_viewed = (lost_keys | _key_set(stored_marks.get("changed"))) - self.viewed_keys
-        self.viewed_keys |= viewed_before - lost_keys
-        self._save()
+        revision, own_keys, _ = self._shown
+
+        def renew(stored: _Marks) -> _Marks:
+            stored_revision, viewed_before, changed_before = stored
+            lost_keys = viewed_before if changed_keys is None else viewed_before & frozenset(changed_keys)
+            if stored_revision == revision:
+                lost_keys = frozenset()  # Another instance has renewed the marks.
+            return revision, own_keys | viewed_before - lost_keys, (lost_keys | changed_before) - own_keys
+
+        self._change(renew)
 
     def toggle(self, key: str) -> bool:
         """Mark the page with this key as viewed, or remove the mark. Return True if the page is marked now."""
-        is_viewed, stored_marks = key not in self.viewed_keys, self._stored_marks
-        if stored_marks.get("revision") == self._revision:  # Another view may have changed other marks.
-            self.viewed_keys = _key_set(stored_marks.get("keys"))
-            self.changed_since_viewed = _key_set(stored_marks.get("changed"))
-        self.viewed_keys = self.viewed_keys | {key} if is_viewed else self.viewed_keys - {key}
-        self.changed_since_viewed -= {key}
-        self._save()
+        is_viewed, shown = key not in self.viewed_keys, self._shown
+
+        def toggle_key(stored: _Marks) -> _Marks:
+            revision, viewed, changed = stored if stored[0] == shown[0] else shown
+            return revision, viewed | {key} if is_viewed else viewed - {key}, changed - {key}
+
+        if self._needs_renewal:  # `keep_unchanged` still needs the stored marks of the earlier revision.
+            _, self.viewed_keys, self.changed_since_viewed = toggle_key(shown)
+        else:
+            self._change(toggle_key)
         return is_viewed
 
-    def _save(self) -> None:
-        if self._needs_renewal:
-            return  # `keep_unchanged` still needs the stored marks of the earlier revision.
-        keys, changed_keys = sorted(self.viewed_keys), sorted(self.changed_since_viewed)
-        self._state.set_value(self._marks_key, {"revision": self._revision, "keys": keys, "changed": changed_keys})
+    @property
+    def _shown(self) -> _Marks:
+        return self._revision or "", self.viewed_keys, self.changed_since_viewed
+
+    def _change(self, change: Callable[[_Marks], _Marks]) -> None:
+        """Change the stored marks, which another view or instance may have changed."""
+
+        def changed_fields(stored: object) -> dict[str, object]:
+            revision, viewed, changed = change(_marks_in(stored))
+            return {"revision": revision, "keys": sorted(viewed), "changed": sorted(changed)}
+
+        self._state.change_value(self._marks_key, changed_fields)
+        _, self.viewed_keys, self.changed_since_viewed = _marks_in(self._state.get_value(self._marks_key))
 
     def save_position(self) -> None:
         """Store the page that was selected last, and the reading positions."""
@@ -387,3 +395,8 @@ class ViewedMarks:
 
 def _key_set(value: object) -> frozenset[str]:
     return frozenset(str(each) for each in value) if isinstance(value, list) else frozenset()
+
+
+def _marks_in(stored: object) -> _Marks:
+    fields = stored if isinstance(stored, dict) else {}
+    return str(fields.get("revision", "")), _key_set(fields.get("keys")), _key_set(fields.get("changed"))

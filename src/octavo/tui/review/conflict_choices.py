@@ -4,7 +4,7 @@ stay on this computer until you save them in the change request."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 from octavo.api import change_requests, content
@@ -38,6 +38,15 @@ _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(Choic
 """Kinds of choices by their stored names. `this` is an older name for `request`."""
 
 
+def _stored_choices(value: object) -> tuple[dict[str, ChoiceKind], frozenset[str]]:
+    """Return the choices and the saved conflicts in a value of `state.db`."""
+    fields = value if isinstance(value, dict) else {}
+    kinds, saved = fields.get("choices"), fields.get("done")
+    items = kinds.items() if isinstance(kinds, dict) else ()
+    choices = {name: _STORED_KINDS[str(kind)] for name, kind in items if str(kind) in _STORED_KINDS}
+    return choices, frozenset(map(str, saved)) if isinstance(saved, list) else frozenset()
+
+
 class Choices:
     """Your choices for the conflicts of a change request or a draft, by conflict name. Stored on this computer."""
 
@@ -45,26 +54,22 @@ class Choices:
         self._app = app
         self._id = conflicts_id
         self._state_key = f"conflicts {conflicts_id}"
-        self._read()
 
-    def _read(self) -> None:
-        """Read the stored choices. Called again before each use, because another view may have changed them."""
-        stored = self._app.session.state.get_value(self._state_key)
-        stored = stored if isinstance(stored, dict) else {}
-        kinds, saved_names = stored.get("choices"), stored.get("done")
-        kinds = kinds if isinstance(kinds, dict) else {}
-        self._kinds: dict[str, ChoiceKind] = {
-            name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
-        }
-        self.saved_conflicts: set[str] = set(map(str, saved_names)) if isinstance(saved_names, list) else set()
+    @property
+    def _stored(self) -> tuple[dict[str, ChoiceKind], frozenset[str]]:
+        return _stored_choices(self._app.session.state.get_value(self._state_key))
+
+    @property
+    def saved_conflicts(self) -> frozenset[str]:
         """Names of the tree conflicts with saved choices. Stored here, because the server does not report them."""
+        return self._stored[1]
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
         """All choices by conflict name."""
         return {
             name: MergeChoice(kind, self.draft_of(name).text if kind == "own" else "")
-            for name, kind in self._kinds.items()
+            for name, kind in self._stored[0].items()
         }
 
     def draft_of(self, name: str) -> DialogDraft:
@@ -73,28 +78,29 @@ class Choices:
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
         """Store `kind` as the choice for the conflict `name`. None removes the choice."""
-        self._read()
-        self._kinds.pop(name, None)
-        if kind is not None:
-            self._kinds[name] = kind
-        self._save()
+        self._change({name}, {name: kind} if kind is not None else {})
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
         """Remove the saved choices and their drafts. Add the resolved tree conflicts to `saved_conflicts`."""
-        self._read()
+        kinds, _ = self._stored
         saved_names = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
         for name in saved_names:
-            if self._kinds.get(name) == "own":
+            if kinds.get(name) == "own":
                 self.draft_of(name).delete()
-        self._kinds = {name: kind for name, kind in self._kinds.items() if name not in saved_names | tree_conflicts}
-        self.saved_conflicts |= tree_conflicts
-        self._save()
+        self._change(saved_names | tree_conflicts, {}, tree_conflicts)
 
-    def _save(self) -> None:
-        self._app.session.state.set_value(
-            self._state_key, {"choices": self._kinds, "done": sorted(self.saved_conflicts)}
-        )
+    def _change(
+        self, removed: Collection[str], added: Mapping[str, ChoiceKind], saved: Collection[str] = frozenset()
+    ) -> None:
+        """Change the stored choices. Other choices stay, because another view or instance may have changed them."""
+
+        def change(value: object) -> dict[str, Any]:
+            kinds, saved_before = _stored_choices(value)
+            kept_kinds = {name: kind for name, kind in kinds.items() if name not in removed}
+            return {"choices": {**kept_kinds, **added}, "done": sorted(saved_before.union(saved))}
+
+        self._app.session.state.change_value(self._state_key, change)
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
@@ -220,13 +226,16 @@ def _save_resolved_pages(
     """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again.
     `saved_revision` is the revision with the choices. None if nothing was saved, or if this revision is unknown."""
     page_ids = {page.page_id for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
-    state_key = f"update {change_request.id}"
-    stored_update = app.session.state.get_value(state_key)
-    if page_ids and isinstance(stored_update, dict):
+
+    def change(stored_update: Any) -> Any:
+        if not page_ids or not isinstance(stored_update, dict):
+            return stored_update
         earlier_ids = stored_update.get("settled")
         all_ids = sorted(page_ids.union(map(str, earlier_ids) if isinstance(earlier_ids, list) else ()))
         revision_field = {"conflicts": saved_revision} if saved_revision is not None else {}
-        app.session.state.set_value(state_key, {**stored_update, **revision_field, "settled": all_ids})
+        return {**stored_update, **revision_field, "settled": all_ids}
+
+    app.session.state.change_value(f"update {change_request.id}", change)
 
 
 async def _check_saved_pages(

@@ -143,15 +143,19 @@ class RequestFindings:
 
     def dismiss(self, page_key: str, finding_key: str) -> None:
         """Hide a finding until its words change."""
-        self._save_dismissed(page_key, [*self._dismissed, f"{page_key} {finding_key}"])
+        self._change_dismissed(page_key, lambda dismissed: [*dismissed, f"{page_key} {finding_key}"])
 
     def restore(self, page_key: str, finding_key: str) -> None:
         """Show a dismissed finding again."""
-        self._save_dismissed(page_key, [each for each in self._dismissed if each != f"{page_key} {finding_key}"])
+        finding = f"{page_key} {finding_key}"
+        self._change_dismissed(page_key, lambda dismissed: [each for each in dismissed if each != finding])
 
-    def _save_dismissed(self, page_key: str, dismissed: list[str]) -> None:
-        self._dismissed = dismissed[-MAX_DISMISSED:]
-        self._view.shell.session.state.set_value(self._state_key, self._dismissed)
+    def _change_dismissed(self, page_key: str, change: Callable[[list[str]], list[str]]) -> None:
+        def change_stored(stored: object) -> list[str]:
+            return change(stored if isinstance(stored, list) else [])[-MAX_DISMISSED:]
+
+        self._view.shell.session.state.change_value(self._state_key, change_stored)
+        self.__dict__.pop("_dismissed", None)  # read again when it is needed
         self._on_change(page_key)
 
     @property
