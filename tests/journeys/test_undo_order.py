@@ -212,3 +212,21 @@ async def test_edit_of_a_pending_comment_is_named_by_undo(stage: Stage) -> None:
         await run.see("Say which zone. UTC?")
         await run.press("u")
         await run.hear("Canceled: comment · Time and time zones.")
+
+
+async def test_undo_that_waits_for_an_earlier_write_says_so(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        await run.press("/", *"refused", "enter", "L")
+        await run.see("Archive #7")
+        run.gate.shut(change_requests.Update)
+        await run.press("y")
+        await run.until(lambda: run.gate.waiting > 0, "begin to archive the change request")
+        await run.press("2", "escape", "escape")
+        await run.see("Products")
+        await run.press("a", *"duplicate", "enter")
+        await run.hear("Duplicated Harbour API.")
+        await run.press("u")
+        await run.hear("Delete Copy of Harbour API… Waiting for an earlier change.")
+        assert not run.gate.sent(spaces.Delete)
+        run.gate.open()
+        await run.hear("Deleted Copy of Harbour API")

@@ -171,11 +171,11 @@ class WriteQueue:
         Without `make_undo`, `no_undo_reason` says why. `is_visible` is True if the screen already shows the write."""
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
-        if is_visible:
+        if is_visible and not self._order_lock.locked():
             async with self._order_lock:
                 outcome = await sending
         else:
-            outcome = await self._send_with_progress(action, sending)
+            outcome = await self._send_with_progress(action, sending, in_order=is_visible)
         step: _UndoStep | None = None
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
             step = make_undo(outcome.result)
@@ -229,9 +229,17 @@ class WriteQueue:
         history.append(step)
         del history[:-_MAX_UNDO_STEPS]
 
-    async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
-        with show_progress(self._app, f"{action[:1].upper()}{action[1:]}…"):
-            return await sending
+    async def _send_with_progress(
+        self, action: str, sending: Coroutine[Any, Any, SendResult[T]], *, in_order: bool
+    ) -> SendResult[T]:
+        """Send a write and show its progress. With `in_order`, send it after the visible writes that are being sent."""
+        title, is_waiting = f"{action[:1].upper()}{action[1:]}…", in_order and self._order_lock.locked()
+        with show_progress(self._app, f"{title} Waiting for an earlier change." if is_waiting else title) as show:
+            if not in_order:
+                return await sending
+            async with self._order_lock:
+                show(title)
+                return await sending
 
     def forbid_undo(self, reason: str) -> None:
         """Add a step to the undo history for a write that cannot be undone. Undoing the step only shows `reason`."""
@@ -296,8 +304,7 @@ class WriteQueue:
         self._app.say(change.undo_message if is_undone else reason, tone="done" if is_undone else "care")
 
     async def _send_undo(self, undo: DirectUndo) -> None:
-        async with self._order_lock:
-            outcome = await self._send_with_progress(undo.action, undo.send())
+        outcome = await self._send_with_progress(undo.action, undo.send(), in_order=True)
         error, was_sent = outcome.error, outcome.write_error is not None
         if error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
             self._add_step(undo)  # The undo was not sent, so the next press of `u` tries the undo again.
