@@ -153,7 +153,10 @@ class InboxMarks:
                 if mark is None:
                     db.execute(_DELETE, (namespace, key, is_read))
                 else:
-                    db.execute(_PUT, (namespace, key, is_read, *_column_values(mark)))
+                    until = mark.until.timestamp() if mark.until is not None else None
+                    values = (mark.kind, mark.stamp, mark.marked_at.timestamp(), until)
+                    words = (mark.reason_text, mark.title, mark.context)
+                    db.execute(_PUT, (namespace, key, is_read, *values, *words))
 
         try:
             await self._state.write(write)
@@ -173,11 +176,6 @@ class InboxMarks:
 _READ = "SELECT key, is_read, kind, stamp, marked_at, until, words, title, context FROM inbox_marks WHERE namespace = ?"
 _PUT = "INSERT OR REPLACE INTO inbox_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM inbox_marks WHERE namespace = ? AND key = ? AND is_read = ?"
-
-
-def _column_values(mark: Mark) -> tuple[object, ...]:
-    until = mark.until.timestamp() if mark.until is not None else None
-    return mark.kind, mark.stamp, mark.marked_at.timestamp(), until, mark.reason_text, mark.title, mark.context
 
 
 def _mark_of(

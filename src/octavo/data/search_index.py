@@ -299,7 +299,9 @@ class SearchIndex:
             *(document.page_id, document.block_key, document.thread_id, document.id, document.title),
             *(document.author, document.about, document.path, document.git_path, document.number),
             *(
-                _bounded_timestamp(document.changed_at) if document.changed_at is not None else None,
+                max(_MIN_TIMESTAMP, min(document.changed_at.timestamp(), _MAX_TIMESTAMP))
+                if document.changed_at
+                else None,
                 document.text_hash,
                 known_at if document.text_hash else 0.0,
             ),
@@ -509,10 +511,6 @@ def _json_list(values: Iterable[int | str]) -> str:
     return json.dumps(list(values))
 
 
-def _bounded_timestamp(at: datetime) -> float:
-    return max(_MIN_TIMESTAMP, min(at.timestamp(), _MAX_TIMESTAMP))
-
-
 _MIN_TIMESTAMP = datetime.min.replace(tzinfo=UTC).timestamp()
 _MAX_TIMESTAMP = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
@@ -647,14 +645,10 @@ def _search(
         item = (hit.kind, hit.space_id, hit.change_request_id, hit.id)
         if hits_per_item.get(item, 0) < MAX_HITS_PER_ITEM and len(hits) < limit:
             hits_per_item[item] = hits_per_item.get(item, 0) + 1
-            snippet, marks = terms.excerpt(_passage_text(db, passage), snippet_length)
+            row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
+            snippet, marks = terms.excerpt(from_index_text(row[0]) if row is not None else "", snippet_length)
             hits.append(replace(hit, snippet=snippet, marks=marks))
     return tuple(hits)
-
-
-def _passage_text(db: sqlite3.Connection, passage: int) -> str:
-    row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
-    return from_index_text(row[0]) if row is not None else ""
 
 
 def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:

@@ -158,7 +158,8 @@ async def preview_suggestions(
                 continue
             texts[suggestion.page_id] = WrittenText(source, source)
         if suggestion.old_page not in old_pages:
-            old_pages[suggestion.old_page] = await _load_old_page(live, at, suggestion)
+            old_ref = at.revision_ref(suggestion.revision) if suggestion.revision is not None else None
+            old_pages[suggestion.old_page] = await page_source(live, old_ref, suggestion.page_id) if old_ref else None
         old_page = old_pages[suggestion.old_page]
         key, page = suggestion.block_key, texts[suggestion.page_id]
         old_text = old_page.text if old_page is not None else ""
@@ -169,12 +170,6 @@ async def preview_suggestions(
         texts[suggestion.page_id] = WrittenText(page.before, Raw(applied.text))
         results.append((suggestion, applied.kind))
     return SuggestionOutcome(tuple(results), texts)
-
-
-async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
-    if suggestion.revision is None:
-        return None
-    return await page_source(live, at.revision_ref(suggestion.revision), suggestion.page_id)
 
 
 @dataclass(frozen=True)

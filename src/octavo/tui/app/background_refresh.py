@@ -174,7 +174,8 @@ class BackgroundRefresh:
             self._app.workspace.connection.update()
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
-        return self._app.workspace.connection.visible_operations
+        subscriptions = tuple(self._app.workspace.connection.subscriptions)
+        return tuple(op for each in subscriptions if each.is_on_current_screen for op in each.operations())
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState], greeting: str = "") -> None:

@@ -200,11 +200,6 @@ class Connection:
         return self._session.live
 
     @property
-    def visible_operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that the widgets on the current screen follow."""
-        return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
-
-    @property
     def data_as_of(self) -> datetime | None:
         """Time of the oldest response that the current screen shows. If the screen shows no response, time of the
         oldest response about the account. None if nothing was loaded."""
