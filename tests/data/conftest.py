@@ -68,6 +68,10 @@ class ManualOutbox(Outbox):
                 return result
         return None
 
+    async def get_lock(self) -> None:
+        """Get the lock that lets this outbox send."""
+        await self._worker._take_over()
+
     async def step(self) -> float:
         """Take the next step that is due. Return the seconds until the following step."""
         entry, wait = await self._worker._next_due_entry()

@@ -17,9 +17,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_kinds import MergeState
-from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
+from octavo.data.writes.change_request_writes import create, request_reviews, review, save_details, toggle_draft, update
 from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
 from octavo.data.writes.outbox import Outbox
+from octavo.documents.markdown_to_json import to_json_document
 from octavo.server.app import Platform
 from tests.data.connections import RequestGate
 from tests.server.small_platform import Ask, Clock
@@ -54,7 +55,7 @@ async def merge_state(ask: Ask, at: ChangeRequestRef, seen: ChangeRequest) -> Me
     return MergeState(seen, (await ask(spaces.Get(at=at.space))).revision)
 
 
-@pytest.fixture(params=["review", "update", "create", "request", "ready"])
+@pytest.fixture(params=["review", "update", "create", "request", "ready", "details"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -75,6 +76,10 @@ def decide(
                 return await request_reviews(live, at, ["tom", "ada"])
             case "ready":
                 return await toggle_draft(live, at, seen)
+            case "details":
+                return await save_details(
+                    live, change_requests.Update(at=at, subject=NEW_SUBJECT, description=NEW_DESCRIPTION), seen
+                )
             case _:
                 return await create(live, here, "Say less")
 
@@ -87,7 +92,9 @@ OPS: dict[str, type[Operation[Any]]] = {
     "create": change_requests.Create,
     "request": reviews.Request,
     "ready": change_requests.Update,
+    "details": change_requests.Update,
 }
+NEW_SUBJECT, NEW_DESCRIPTION = "Say it\u200b at\tonce", to_json_document("Readers *ask* for it.")
 
 
 async def count_decisions(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) -> int:
@@ -101,6 +108,8 @@ async def count_decisions(ask: Ask, kind: str, at: ChangeRequestRef, seen: Chang
             return len((await ask(reviews.ListRequested(at=at))).items) // 2
         case "ready":
             return (await ask(change_requests.Get(at=at))).status == "draft"
+        case "details":
+            return (await ask(change_requests.Get(at=at))).description_text == "Readers ask for it."
         case _:
             drafts = await ask(change_requests.List(at=at.space, status="draft"))
             return [each.subject for each in drafts.items].count("Say less")
@@ -243,6 +252,19 @@ async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
     )
     assert (outcome.kind, outcome.message) == ("changed", edited)
     assert gate.writes == []
+
+
+async def test_details_that_another_user_has_changed_are_not_overwritten(
+    live: Live, at: ChangeRequestRef, seen: ChangeRequest, ask: Ask, gate: RequestGate
+) -> None:
+    await ask(change_requests.Update(at=at, description=to_json_document("Theirs.")))
+    sent = await save_details(live, change_requests.Update(at=at, subject="Mine", description=NEW_DESCRIPTION), seen)
+    reason = "details of #1 were not saved, because someone else changed the description."
+    assert (sent.kind, sent.message) == ("changed", f"The {reason}")
+    assert not gate.writes
+    assert (await save_details(live, change_requests.Update(at=at, subject="Mine"), seen)).kind == "done"
+    current = await ask(change_requests.Get(at=at))
+    assert (current.subject, current.description_text) == ("Mine", "Theirs.")
 
 
 async def test_update_for_an_older_main_is_refused_and_names_the_merges(

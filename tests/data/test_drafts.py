@@ -16,7 +16,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.text import Raw
-from octavo.data.drafts import Drafts, UnsentIndex, by_block, unsent_draft
+from octavo.data.drafts import Drafts, UnsentIndex, by_block, delete_drafts, restore_drafts, unsent_draft
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.tui.editing.page_drafts import PageDraftKey, page_drafts, unused_key
@@ -476,3 +476,57 @@ async def test_new_page_edit_does_not_overwrite_a_draft(drafts: Drafts) -> None:
     other = unused_key(drafts, PAGE_DRAFT)
     await drafts.save(other.stored_key, "two")
     assert {each.text.text for each in page_drafts(drafts, "s1", "p1")} == {"one", "two"}
+
+
+async def test_base_of_a_draft_survives_restart_discard_and_undo(tmp_path: Path, clock: Clock) -> None:
+    state, drafts = open_drafts(tmp_path, clock)
+    await drafts.save("edit a", "Mine", "Theirs")
+    await drafts.save("edit a", "Mine, longer", "Theirs")
+    await drafts.save("b", "A new text")
+    state.close()
+    state, drafts = open_drafts(tmp_path, clock)
+    assert {each.key: each.base for each in drafts.with_prefix("")} == {"edit a": "Theirs", "b": None}
+    await drafts.save("edit a", "Mine, recovered")
+    assert _bases_on_disk(state) == ["Theirs"], "a text without a base keeps the base of the draft"
+    rows = await state.write(lambda db: delete_drafts(db, "mia", ["edit a"]))
+    await state.write(lambda db: restore_drafts(db, "mia", rows))
+    state.close()
+    state, drafts = open_drafts(tmp_path, clock)
+    restored = drafts.find("edit a")
+    assert restored is not None
+    assert (restored.text, restored.base) == ("Mine, recovered", "Theirs")
+    await drafts.save("edit a", "")
+    assert _bases_on_disk(state) == []
+    state.close()
+
+
+async def test_base_is_not_used_for_a_text_that_an_older_octavo_saved(tmp_path: Path, clock: Clock) -> None:
+    state, drafts = open_drafts(tmp_path, clock)
+    await drafts.save("edit a", "Mine", "Theirs")
+    state.close()
+    with closing(sqlite3.connect(tmp_path / "state.db")) as db:
+        db.execute("UPDATE drafts SET text = 'Older', revision = 7 WHERE place = 'edit a'")
+        db.commit()
+    state, drafts = open_drafts(tmp_path, clock)
+    draft = drafts.find("edit a")
+    assert draft is not None
+    assert (draft.text, draft.base) == ("Older", None)
+    state.close()
+
+
+async def test_text_typed_while_an_earlier_text_is_stored_elsewhere_stays_on_disk(tmp_path: Path, clock: Clock) -> None:
+    state, drafts = open_drafts(tmp_path, clock)
+    await drafts.save("comment a", "Sent")
+    removal = drafts.removal("comment a")
+    await drafts.save("comment a", "Typed since")
+    await state.write(removal.delete)
+    removal.forget()
+    assert drafts.get("comment a") == "Typed since"
+    state.close()
+    state, drafts = open_drafts(tmp_path, clock)
+    assert drafts.get("comment a") == "Typed since"
+    state.close()
+
+
+def _bases_on_disk(state: StateDb) -> list[str]:
+    return [value for (value,) in state.rows("SELECT value FROM facts WHERE name GLOB 'draft base *'")]

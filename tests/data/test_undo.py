@@ -168,6 +168,7 @@ async def test_writes_added_together_are_undone_after_a_restart(
     if how == "quit":
         await outbox.close()
     again = ManualOutbox(gate, outbox.state, Drafts(outbox.state), me=MIA)
+    await again.get_lock()
     undone = await again.undo_newest()
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 3."
@@ -201,3 +202,16 @@ async def test_edit_is_compared_with_the_text_it_started_from(
     await outbox.add_all([NewWrite(edit, "edit the comment", "edit", ExpectedState(text="Version 1"))])
     await deliver(outbox, clock)
     assert outbox.entries[0].changed_by_others
+
+
+async def test_undo_leaves_the_writes_of_another_running_instance(
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate
+) -> None:
+    await outbox.get_lock()
+    await add_write(outbox, comment(here, "First"), action="comment", draft_key="a")
+    other = ManualOutbox(gate, outbox.state, Drafts(outbox.state), me=MIA)
+    await add_write(other, comment(here, "Other"), action="comment", draft_key="b")
+    assert await other.undo_newest()
+    assert await other.undo_newest() is None
+    assert [entry.traits.text for entry in outbox.entries] == ["First"]
+    assert await outbox.undo_newest()

@@ -135,3 +135,27 @@ async def test_edit_in_a_change_request_does_not_offer_others(stage: Stage) -> N
         assert "Choose a change request" not in run.text
         assert not run.gate.sent(content.Edit)
         assert not [op for op in run.gate.sent(change_requests.List) if op.creator]
+
+
+async def test_edit_for_a_new_change_request_is_refused_if_main_has_changed(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("/", *"guides", "enter", "X")
+        await run.see("Choose a change request")
+        await run.type("a new change")
+        await run.press("enter")
+        await run.see("Delete Guides?", "subpages will also be deleted.")
+        at = (await add_page_under_guides(run)).ref(HARBOUR)
+        await run.ask(change_requests.Merge(at=at), MARA)
+        await run.type(run.text.partition("Type ")[2].partition(" ")[0])
+        await run.press("enter")
+        await run.hear("Could not delete Guides in #", "main has changed since you opened the dialog.")
+        assert not run.gate.sent(content.Edit)
+
+
+async def add_page_under_guides(run: Run) -> ChangeRequest:
+    made = await run.ask(change_requests.Create(at=HARBOUR, subject="Another guide"), MARA)
+    tree = await run.ask(content.ListPages(at=HARBOUR), MARA)
+    guides = next(page for page in tree.walk() if page.title == "Guides")
+    change = content.InsertPage(title="Another guide", document=content.DocumentBody(markdown="New."), into=guides.id)
+    await run.ask(content.Edit(at=made.ref(HARBOUR), changes=(change,)), MARA)
+    return made

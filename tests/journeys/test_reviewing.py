@@ -574,16 +574,18 @@ async def test_description_that_another_user_changed_is_not_overwritten(stage: S
         await run.ask(change_requests.Update(at=at, subject="Refused, theirs", description=theirs), "tomas-okafor")
         await run.press("ctrl+s")
         await run.hear(
-            "Could not save the details of #7: someone else changed the description. "
+            "The details of #7 were not saved, because someone else changed the description. "
             "Saved as a draft. Open this dialog again to continue."
         )
         await run.see("Refused, theirs")
         assert (await find_seven(run)).description_text == "Their description."
         await run.press("E")
-        await run.see("Refused, theirs", "Mine. Adds an example of the error.")
+        await run.see("Refused, theirs", "It is now: Their", "<<<<<<<")
+        await run.press("tab", "f7")
+        await run.type("Mine and theirs.")
         await run.press("ctrl+s")
         await run.hear("Saved the details of #7.")
-        assert (await find_seven(run)).description_text.startswith("Mine. Adds an example of the error.")
+        assert (await find_seven(run)).description_text == "Mine and theirs."
 
 
 DESCRIPTION = """## Why

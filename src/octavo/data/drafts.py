@@ -39,6 +39,12 @@ class Draft(NamedTuple):
     saved_at: datetime
     is_late: bool = False
     """True if the save has failed or takes too long, so that the text may be lost."""
+    base: str | None = None
+    """The text that the user edited. None if it is unknown, or if the draft is a new text."""
+
+
+_StoredVersion = tuple[Draft, str, int]
+"""A version of a draft on disk, the ID of the process that saved it, and its revision."""
 
 
 @dataclass(eq=False)
@@ -48,9 +54,10 @@ class _Edit:
     key: str
     text: str
     """Text of the draft. Empty if the draft is to be deleted."""
+    base: str | None
     written_at: float
-    transaction: Transaction[None]
-    is_late: bool = False
+    is_late: bool
+    transaction: Transaction[None] = lambda db: None
     saving: Future[None] = field(default_factory=Future)
     """Ends when `transaction` is on disk. If the save failed, it has the exception."""
 
@@ -76,8 +83,8 @@ class Drafts:
         self._writer = os.urandom(8).hex()
         self._edits: dict[str, _Edit] = {}
         """The last text that the user has typed in this process for each draft, by draft key."""
-        self._seen: dict[str, tuple[str, int]] = {}
-        """The version of each draft that the user has seen last: process and revision, by draft key."""
+        self._seen: dict[str, _StoredVersion] = {}
+        """The version of each draft that the user has seen last, by draft key."""
         self.changed: Observers[[]] = Observers()
         """Called after this process has edited, saved or discarded a draft."""
 
@@ -117,12 +124,17 @@ class Drafts:
 
     def get(self, key: str) -> str | None:
         """Return the text of a draft: as typed in this process, else the newest text on disk. None without a draft."""
+        draft = self.find(key)
+        return draft.text if draft is not None else None
+
+    def find(self, key: str) -> Draft | None:
+        """Return a draft: as typed in this process, else the newest version on disk. None without a draft."""
         if (edit := self._edits.get(key)) is not None:
-            return edit.text or None
+            return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:
             return None
-        draft, self._seen[key] = stored_version
-        return draft.text
+        self._seen[key] = stored_version
+        return stored_version[0]
 
     def all(self) -> tuple[Draft, ...]:
         """Return all drafts, the newest first. A text that was typed in this process replaces the one on disk."""
@@ -132,35 +144,36 @@ class Drafts:
         """Return the drafts whose keys begin with `prefix`, the newest first. The user has then seen these versions, so
         that saving such a draft replaces them."""
         stored_versions = self._stored_versions(prefix)
-        self._seen |= {key: version for key, (_, version) in stored_versions.items() if key not in self._edits}
+        self._seen |= {key: version for key, version in stored_versions.items() if key not in self._edits}
         return self._newest(stored_versions, prefix)
 
-    def _stored_versions(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the newest version of each draft on disk, with its process and revision, by draft key."""
+    def _stored_versions(self, prefix: str = "") -> dict[str, _StoredVersion]:
+        """Return the newest version of each draft on disk, by draft key."""
         rows = self._state.rows(
-            "SELECT place, text, saved_at, writer, revision FROM drafts"
-            " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
+            "SELECT place, text, saved_at, writer, revision, value FROM drafts"
+            f" LEFT JOIN facts ON facts.namespace = drafts.namespace AND name = '{_BASE_PREFIX}' || revision"
+            " WHERE drafts.namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
             *(self._state.namespace, len(prefix), prefix),
         )
         return {
-            key: (Draft(key, text, time_of_timestamp(saved_at)), (writer, revision))
-            for key, text, saved_at, writer, revision in rows
+            key: (Draft(key, text, time_of_timestamp(saved_at), base=base), writer, revision)
+            for key, text, saved_at, writer, revision, base in rows
         }
 
-    def _newest(self, stored: Mapping[str, tuple[Draft, object]], prefix: str = "") -> tuple[Draft, ...]:
-        drafts = {key: draft for key, (draft, _) in stored.items()}
+    def _newest(self, stored: Mapping[str, _StoredVersion], prefix: str = "") -> tuple[Draft, ...]:
+        drafts = {key: draft for key, (draft, *_) in stored.items()}
         drafts |= {key: self._draft(edit) for key, edit in self._edits.items() if key.startswith(prefix)}
         nonempty_drafts = (draft for draft in drafts.values() if draft.text)
         return tuple(sorted(nonempty_drafts, key=lambda draft: draft.saved_at, reverse=True))
 
-    def save(self, key: str, text: str) -> Awaitable[None]:
+    def save(self, key: str, text: str, base: str | None = None) -> Awaitable[None]:
         """Save a draft in the background. Awaiting ends when the draft is on disk. Raises NotSaved. A blank text
-        deletes the draft, except versions that the user has not seen."""
-        return self._wait_saved(self._edit(key, text))
+        deletes the draft, except versions that the user has not seen. Without `base`, the draft keeps its base."""
+        return self._wait_saved(self._edit(key, text, base))
 
-    def save_now(self, key: str, text: str) -> None:
+    def save_now(self, key: str, text: str, base: str | None = None) -> None:
         """Save a draft from a signal handler, and wait up to two seconds for it. Raises NotSaved."""
-        edit = self._edit(key, text)
+        edit = self._edit(key, text, base)
         try:
             self._state.wait_written_now(edit.saving)
         except NotSaved:
@@ -174,13 +187,14 @@ class Drafts:
 
     def removal(self, key: str) -> DraftRemoval:
         """Return two functions, with which another change, such as adding the text to the outbox, deletes a draft."""
-        namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
+        namespace, edit, seen = self._state.namespace, self._edits.get(key), self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
-            _delete_version_of(db, namespace, key, writer)
-            _delete_seen(db, namespace, key, seen)
+            if self._edits.get(key) is edit:  # Otherwise, the user has typed since, and the row may have the new text.
+                _delete_version_of(db, namespace, key, self._writer)
+            _delete_seen(db, namespace, seen)
 
-        return DraftRemoval(remove, partial(self._forget, key, self._edits.get(key)))
+        return DraftRemoval(remove, partial(self._forget, key, edit))
 
     def _forget(self, key: str, edit: _Edit | None) -> None:
         if self._edits.get(key) is edit:
@@ -190,27 +204,25 @@ class Drafts:
 
     def _draft(self, edit: _Edit) -> Draft:
         is_late = edit.is_late and not edit.is_saved
-        return Draft(edit.key, edit.text, time_of_timestamp(edit.written_at), is_late)
+        return Draft(edit.key, edit.text, time_of_timestamp(edit.written_at), is_late, edit.base)
 
-    def _edit(self, key: str, text: str) -> _Edit:
+    def _edit(self, key: str, text: str, base: str | None) -> _Edit:
         text, now, old_edit = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
-        transaction = self._insertion(key, text, now) if text else self.removal(key).delete
+        if base is None and (old_draft := old_edit or self._seen.get(key, (None,))[0]) is not None:
+            base = old_draft.base
         was_late = old_edit is not None and old_edit.is_late and not old_edit.is_saved
-        edit = self._edits[key] = _Edit(key, text, now, transaction, was_late)
+        edit = self._edits[key] = _Edit(key, text, base, now, was_late)
+        edit.transaction = self._insertion(edit) if text else self.removal(key).delete
         self.changed.notify()
-        edit.saving = self._state.submit(transaction)
+        edit.saving = self._state.submit(edit.transaction)
         return edit
 
-    def _insertion(self, key: str, text: str, now: float) -> Transaction[None]:
-        namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
+    def _insertion(self, edit: _Edit) -> Transaction[None]:
+        namespace, seen = self._state.namespace, self._seen.get(edit.key)
 
         def save(db: sqlite3.Connection) -> None:
-            _delete_seen(db, namespace, key, seen)
-            db.execute(
-                "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, place, writer)"
-                " DO UPDATE SET text = excluded.text, revision = excluded.revision, saved_at = excluded.saved_at",
-                (namespace, key, writer, text, _new_revision(), now),
-            )
+            _delete_seen(db, namespace, seen)
+            _store_version(db, namespace, edit.key, self._writer, edit.text, edit.written_at, edit.base)
 
         return save
 
@@ -245,6 +257,8 @@ StoredDraft = tuple[str, str, str, int, float]
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
     """Delete all versions of the drafts with these keys. Return the deleted rows."""
+    # The bases stay for `restore_drafts`, but not those of drafts that were deleted earlier.
+    db.execute(f"DELETE FROM facts WHERE name GLOB '{_BASE_PREFIX}*' AND name NOT IN ({_BASE_NAMES})")
     deleted: list[StoredDraft] = []
     for key in keys:
         deleted += db.execute(
@@ -266,14 +280,16 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
             db.execute(insert, (key, _RETURNED_PREFIX + os.urandom(8).hex(), *rest, namespace))
 
 
-def store_unsent_text(
-    db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime
-) -> None:
-    """Store the text of the outbox entry `entry_id` as a version of a draft. Other versions are kept."""
-    db.execute(
-        "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
-        (namespace, key, _RETURNED_PREFIX + entry_id, text, _new_revision(), now.timestamp()),
-    )
+def store_unsent_text(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
+    """Store the text of an outbox entry as a version of its draft. Other versions are kept. Do nothing without text."""
+    text, writer = entry.traits.text, _RETURNED_PREFIX + entry.id
+    if entry.draft_key and text:
+        _store_version(db, namespace, entry.draft_key, writer, text, now.timestamp(), entry.expected.text)
+
+
+def store_text(db: sqlite3.Connection, namespace: str, key: str, text: str, now: datetime) -> None:
+    """Store `text` as a version of a draft. Other versions are kept."""
+    _store_version(db, namespace, key, _RETURNED_PREFIX + os.urandom(8).hex(), text, now.timestamp(), None)
 
 
 def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
@@ -287,20 +303,34 @@ def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: 
     return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 
 
-def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer: str) -> None:
-    db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))
+_BASE_PREFIX = "draft base "
+"""Prefix of the names of rows in the table `facts` that have the bases of versions. The revision of the version
+follows, so that the base is not used if an older Octavo has changed the version."""
+_BASE_NAMES = f"SELECT '{_BASE_PREFIX}' || revision FROM drafts"
 
 
-def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, version: tuple[str, int] | None) -> None:
+def _store_version(
+    db: sqlite3.Connection, namespace: str, key: str, writer: str, text: str, saved_at: float, base: str | None
+) -> None:
+    _delete_version_of(db, namespace, key, writer)
+    # A random number that must not repeat, because `_delete_seen` compares it.
+    revision = int.from_bytes(os.urandom(6))
+    db.execute("INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?)", (namespace, key, writer, text, revision, saved_at))
+    if base is not None:
+        db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, f"{_BASE_PREFIX}{revision}", base))
+
+
+def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer: str, condition: str = "") -> None:
+    condition, values = f"WHERE namespace = ? AND place = ? AND writer = ? {condition}", (namespace, key, writer)
+    db.execute(f"DELETE FROM facts WHERE namespace = ? AND name IN ({_BASE_NAMES} {condition})", (namespace, *values))
+    db.execute(f"DELETE FROM drafts {condition}", values)
+
+
+def _delete_seen(db: sqlite3.Connection, namespace: str, version: _StoredVersion | None) -> None:
     """Delete the `version` that the user has seen, unless the process that wrote it has changed it since."""
     if version is not None:
-        delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
-        db.execute(delete, (namespace, key, *version))
-
-
-def _new_revision() -> int:
-    """Return a random number for a version. It must not repeat, because `_delete_seen` compares it."""
-    return int.from_bytes(os.urandom(6))
+        draft, writer, revision = version
+        _delete_version_of(db, namespace, draft.key, writer, f"AND revision = {revision}")
 
 
 KIND_NAMES: Mapping[str, str] = MappingProxyType(

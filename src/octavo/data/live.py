@@ -438,7 +438,8 @@ class Live:
                         page_count = 1
                     else:
                         page_count += bool(page.items and joined.items)
-                        joined = _join_pages(joined, page)
+                        items, unreadable = (*joined.items, *page.items), joined.unreadable + page.unreadable
+                        joined = joined.model_copy(update={"items": items, "next": page.next, "unreadable": unreadable})
                     needed_count = response.pages_to_fetch if response is not None else 1
                     if (
                         page_count >= needed_count
@@ -644,11 +645,6 @@ def affected_path(op: Operation[Any]) -> str:
 def _is_list_about(list_path: str, path: str) -> bool:
     """Return whether a list of an organization may contain the resource at `path`."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
-
-
-def _join_pages(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
-    items, unreadable = (*page.items, *following.items), page.unreadable + following.unreadable
-    return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
 def _is_about_unsent_comment(op: Operation[Any]) -> bool:

@@ -71,6 +71,9 @@ class FakeDraft(DialogDraft):
     def text(self) -> str:
         return self._text
 
+    def merged_text(self) -> str:
+        return self._text
+
     @property
     def why_not_saved(self) -> str:
         return self._composer_app.save_error

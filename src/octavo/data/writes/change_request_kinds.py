@@ -192,9 +192,25 @@ async def _check_status(send: Send, attempt: WriteAttempt[change_requests.Update
     return Changed(f"#{change_request.number} is already {status_name(change_request.status)}")
 
 
-async def _search_for_status(send: Send, attempt: WriteAttempt[change_requests.Update]) -> AlreadyDone | None:
-    change_request = await send(change_requests.Get(at=attempt.op.at))
-    return AlreadyDone(result=change_request) if change_request.status == attempt.op.status else None
+async def _search_for_details(send: Send, attempt: WriteAttempt[change_requests.Update]) -> AlreadyDone | None:
+    op, change_request = attempt.op, await send(change_requests.Get(at=attempt.op.at))
+    for name in op.model_fields_set - {"at"}:
+        sent, current = getattr(op, name), getattr(change_request, name)
+        if current != (safe_line(sent) if isinstance(sent, str) else sent):
+            return None
+    return AlreadyDone(result=change_request)
+
+
+def details_kind(seen_request: ChangeRequest) -> WriteKind[change_requests.Update]:
+    """Return the kind of an update that is sent only if another user has not changed these details."""
+
+    async def check(send: Send, attempt: WriteAttempt[change_requests.Update]) -> Check:
+        current, names = await send(change_requests.Get(at=attempt.op.at)), attempt.op.model_fields_set - {"at"}
+        changed_names = sorted(each for each in names if getattr(current, each) != getattr(seen_request, each))
+        cause = f"because someone else changed the {' and the '.join(changed_names)}"
+        return Changed(f"the details of #{current.number} were not saved, {cause}") if changed_names else Ready()
+
+    return WriteKind(_search_for_details, check, lock_name=_lock_name("status"))
 
 
 def status_name(status: str) -> str:
@@ -354,7 +370,7 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     change_requests.Create: WriteKind(
         _search_for_creation, _check_creation, lock_name=lambda op, expected: f"create {op.at.space_id} {op.subject}"
     ),
-    change_requests.Update: WriteKind(_search_for_status, _check_status, lock_name=_lock_name("status")),
+    change_requests.Update: WriteKind(_search_for_details, _check_status, lock_name=_lock_name("status")),
     reviews.Request: WriteKind(_search_for_request, _check_request, lock_name=_lock_name_of_request),
     reviews.Submit: WriteKind(
         _search_for_review,

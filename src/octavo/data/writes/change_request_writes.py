@@ -17,7 +17,7 @@ from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.access import UNSUPPORTED_STATUSES
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.change_request_kinds import MergeState, review_target_changed, status_name
+from octavo.data.writes.change_request_kinds import MergeState, details_kind, review_target_changed, status_name
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry, has_review_in_flight
 
@@ -155,8 +155,6 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
     sent = await send_direct(
         live, op, ExpectedState(status=seen_request.status), failure_prefix=failure_prefix, if_not_found=unchanged
     )
-    if sent.kind == "changed":
-        live.refresh_affected(op)  # the status on screen is outdated
     write_error = sent.write_error
     if isinstance(write_error, NotFound) or (write_error is not None and write_error.status in UNSUPPORTED_STATUSES):
         # The check has read the change request, so 404 means a missing operation.
@@ -167,6 +165,15 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
             "refused", f"{unchanged}: the server did not change the status. Press o to change it in the browser."
         )
     return sent
+
+
+async def save_details(
+    live: Live, op: change_requests.Update, seen_request: ChangeRequest
+) -> SendResult[ChangeRequest]:
+    """Change the subject or description. Send nothing if another user has changed one of them since `seen_request`."""
+    failure_prefix = f"Could not save the details of #{seen_request.number}"
+    if_not_found, kind = "the server does not show the new details", details_kind(seen_request)
+    return await send_direct(live, op, failure_prefix=failure_prefix, if_not_found=if_not_found, kind=kind)
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:

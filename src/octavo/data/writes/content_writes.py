@@ -66,9 +66,7 @@ async def edit(
         remark = "Saved. Someone else saved changes at the same time." if replaced_revision is not None else ""
         message = f"{remark} {sent.message}".strip()
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced_revision)
-    if sent.kind == "changed":
-        live.refresh_affected(op)  # The revision on screen is outdated.
-    elif isinstance(sent.write_error, NotFound) and await _all_pages_exist(live.send, op):
+    if isinstance(sent.write_error, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.mark_unavailable(op, NO_CONTENT_EDITS)
         return SendResult("refused", NO_CONTENT_EDITS)
     return sent
@@ -136,7 +134,10 @@ async def save_on_newest_head(
             return SendResult("refused", str(error))
         if not texts:
             return SendResult("done", result=SavedTexts(request.revision))
-        changes = [_text_update(page, text.after) for page, text in texts.items()]
+        changes = [
+            content.UpdatePage(page=page, document=content.DocumentBody(markdown=text.after.text))
+            for page, text in texts.items()
+        ]
         sent = await edit(live, at, request.revision, changes, later_writes)
         if sent.kind == "done":
             try:
@@ -198,10 +199,6 @@ async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
     """Return `text` before and after the same changes as in `change`. None if the changes conflict with `text`."""
     merge_result = await asyncio.to_thread(_merge, change.before.text, text.text, change.after.text)
     return None if merge_result.named_conflicts else WrittenText(text, Raw(merge_result.text()))
-
-
-def _text_update(page_id: str, text: Raw) -> ContentEdit:
-    return content.UpdatePage(page=page_id, document=content.DocumentBody(markdown=text.text))
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
@@ -345,11 +342,12 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             base_source = await page_source(live, base, page_id)
             # If the base is missing, every difference counts as an edit by another user.
             before_text = base_source.text if base_source is not None else ""
-            merge_result = await asyncio.to_thread(_merge, before_text, current_source.text, own_text.text)
-            if not merge_result.named_conflicts:
-                written = WrittenText(current_source, Raw(merge_result.text()))
+            merged = await _with_changes(WrittenText(Raw(before_text), own_text), current_source)
+            if merged is not None:
+                written = merged
                 return {page_id: written}
-            outcome = PageOutcome("conflict", "", head.revision_id, _with_markers(merge_result))
+            text = await asyncio.to_thread(merge_with_markers, before_text, current_source.text, own_text.text)
+            outcome = PageOutcome("conflict", "", head.revision_id, Raw(text))
         return {}
 
     sent = await save_on_newest_head(live, at, merged_text)
@@ -361,10 +359,17 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         text = saved.texts[page_id].after
         return PageOutcome("sent" if text == own_text else "merged", saved.warning, revision, text)
     if (other_text := saved.conflicts.get(page_id)) is not None:
-        merge_result = await asyncio.to_thread(_merge, written.before.text, other_text.text, written.after.text)
-        return PageOutcome("conflict", "", revision, _with_markers(merge_result))
+        merged = await asyncio.to_thread(merge_with_markers, written.before.text, other_text.text, written.after.text)
+        return PageOutcome("conflict", "", revision, Raw(merged))
     return outcome
 
 
-def _with_markers(merged: Any) -> Raw:
-    return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))
+def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
+    """Return a text with the changes of both texts since `base`, with markers where they conflict."""
+    return str(_merge(base, others_text, own_text).text(request=OWN_LABEL, main=OTHERS_LABEL))
+
+
+def why_not_resolved(text: str) -> str | None:
+    """Return a sentence if a text still has markers of `merge_with_markers`. None if it has none."""
+    has_markers = f">>>>>>> {OWN_LABEL}\n" in f"{text}\n"
+    return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if has_markers else None

@@ -61,11 +61,6 @@ class Account:
         self._send = send
         self._has_requested_user = False
 
-    @property
-    def shown_user(self) -> User | None:
-        """The user to show on screen: `user`, else `remembered_user`. None if both are unknown."""
-        return self.user or self.remembered_user
-
     async def load_user_id(self) -> str | None:
         """Return the ID of the user. None if the server does not name the user. Raises ApiError."""
         if self.user is None and not self._has_requested_user:
@@ -239,15 +234,10 @@ class OutboxDelivery:
     async def _refuse(
         self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False, status: int | None = None
     ) -> None:
-        state = self._entries.state
-
-        def restore_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            if entry.draft_key and entry.traits.text:
-                store_unsent_text(db, state.namespace, entry.draft_key, entry.traits.text, entry.id, state.now())
-
+        namespace, now = self._entries.state.namespace, self._entries.now()
         reason = f"Could not {entry.action}: {cause}"
         refuse = partial(machine.refuse, reason=reason, changed_by_others=changed_by_others, status=status)
-        await self._entries.apply(entry.id, refuse, restore_draft)
+        await self._entries.apply(entry.id, refuse, lambda db, entry: store_unsent_text(db, namespace, entry, now))
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
         """Store that an entry and the entries that it supersedes are done. See `machine.confirm` for the parameters."""

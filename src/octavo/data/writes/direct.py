@@ -181,7 +181,7 @@ async def send_direct(
                     sent = replace(sent, message=f"Could not {later_writes[0].action}: {error}")
     except NotSaved as error:
         return SendResult("refused", _failure(failure_prefix, error))
-    if sent.kind in ("done", "unknown"):
+    if sent.kind != "refused":
         live.refresh_affected(op)
     return sent
 

@@ -23,6 +23,7 @@ from octavo.data.drafts import (
     delete_unsent_text,
     has_unsent_text,
     restore_drafts,
+    store_text,
     store_unsent_text,
 )
 from octavo.data.state_db import NotSaved, StateDb
@@ -124,8 +125,7 @@ class Outbox:
         )
         self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
-        self.unsent_groups = _unsent_groups(self._entries.all)
-        """Groups of writes that earlier processes did not finish sending, the newest last."""
+        self._earlier_groups = _unsent_groups(self._entries.all)
         self._own_ids: set[str] = set()
         """IDs of the entries that this process added or submitted."""
 
@@ -139,6 +139,12 @@ class Outbox:
         """The entries that this account may send, the oldest first."""
         return tuple(filter(self._account.may_send, self.entries))
 
+    @property
+    def unsent_groups(self) -> list[WriteGroup]:
+        """Groups of writes that earlier processes did not finish sending, the newest last. Empty if another process
+        sends writes: the groups may be its own."""
+        return self._earlier_groups if self._worker.has_lock else []
+
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
         """Return the entry that creates the message with the temporary ID `message_id`. None if there is none."""
         return self._entries.by_created_id.get(message_id)
@@ -150,8 +156,8 @@ class Outbox:
 
     @property
     def me(self) -> User | None:
-        """The signed-in user. None if unknown."""
-        return self._account.shown_user
+        """The signed-in user, perhaps of an earlier session. None if unknown."""
+        return self._account.user or self._account.remembered_user
 
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
         """Set the signed-in user, if the server has named this user in the current session (`is_confirmed`). Otherwise,
@@ -244,7 +250,7 @@ class Outbox:
 
         def move(db: sqlite3.Connection) -> None:
             removal.delete(db)
-            store_unsent_text(db, namespace, new_key, text, os.urandom(8).hex(), self._now())
+            store_text(db, namespace, new_key, text, self._now())
 
         await self.state.write(move)
         removal.forget()
@@ -398,8 +404,7 @@ class Outbox:
     async def _release(self) -> None:
         if self._read_only_reason:
             return
-        earlier = chain.from_iterable(group.entry_ids for group in self.unsent_groups) if self._worker.has_lock else ()
-        ids = self._own_ids.union(earlier)
+        ids = self._own_ids.union(*(group.entry_ids for group in self.unsent_groups))
         held = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
         if held:
             with suppress(NotSaved):
@@ -490,8 +495,8 @@ class Outbox:
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         """Store the text of a deleted entry as a draft. The text of a failed entry is a draft already."""
-        if entry.draft_key and entry.state != "failed" and entry.traits.text:
-            store_unsent_text(db, self.state.namespace, entry.draft_key, entry.traits.text, entry.id, self._now())
+        if entry.state != "failed":
+            store_unsent_text(db, self.state.namespace, entry, self._now())
 
     def _on_worker_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:

@@ -16,6 +16,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import safe_text
 from octavo.data.state_db import NotSaved
+from octavo.data.writes.content_writes import why_not_resolved
 from octavo.documents.suggestions import find_suggestions, has_incomplete_fence, suggestion_fence
 from octavo.tui.comments.autocomplete import (
     Autocomplete,
@@ -105,7 +106,7 @@ class Composer(Dialog[str | None]):
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._draft = draft
-        self._initial_text = self._last_text = "\n\n".join(filter(None, (draft.text, added_text)))
+        self._initial_text = self._last_text = "\n\n".join(filter(None, (draft.merged_text(), added_text)))
         self._saved_text = draft.text if draft.is_saved else ""
         self._mentions = MentionText()
         self._preview = preview
@@ -231,7 +232,7 @@ class Composer(Dialog[str | None]):
             return "Your suggestion does not change the block. Edit the suggestion, or delete it."
         if self.suggestion and has_incomplete_fence(self.text):
             return "A suggestion or code block needs a line with ``` above and below it. One of these lines is missing."
-        return None
+        return why_not_resolved(self.text)
 
     @property
     def is_previewing(self) -> bool:
@@ -431,6 +432,7 @@ def open_composer(
     send: Callable[[str], None],
     *,
     excerpt: str = "",
+    edited: str | None = None,
     start: str = "",
     added_text: str = "",
     add_to_review: Callable[[str], None] | None = None,
@@ -439,9 +441,9 @@ def open_composer(
     is_recoverable: bool = True,
 ) -> None:
     """Open a composer for a comment in `at`. It calls `send` with the text, or `add_to_review` for the pending review.
-    `excerpt` is quoted above the input. `start` begins a new draft, `added_text` is appended to any draft. `source` is
-    the Markdown of the block, for a suggested change. `verb` says what ctrl+s does. `is_recoverable` is True if a crash
-    must not lose the text."""
+    `excerpt` is quoted above the input. `edited` is the text to edit, `start` begins a new text, and `added_text` is
+    appended to any draft. `source` is the Markdown of the block, for a suggested change. `verb` says what ctrl+s does.
+    `is_recoverable` is True if a crash must not lose the text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:
@@ -449,10 +451,11 @@ def open_composer(
         elif text:
             send(text)
 
+    draft = DialogDraft(app, draft_key, edited, start)
     composer = Composer(
         title,
-        DialogDraft(app, draft_key, start),
-        quoted=quote_excerpt(excerpt),
+        draft,
+        quoted=quote_excerpt(draft.change_note("comment") or excerpt),
         added_text=added_text,
         verb=verb,
         preview=comment_preview,

@@ -248,7 +248,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
         action=f"edit the {kind}",
         message=f"Saving {kind}…",
         label=thread_label(comment),
-        start=message.body.text,
+        edited=message.body.text,
         expected=ExpectedState(message.body.markdown),
     )
 
@@ -297,7 +297,7 @@ def _compose(
     action: str,
     message: str,
     label: str,
-    start: str = "",
+    edited: str | None = None,
     expected: ExpectedState | None = None,
     later_writes: Sequence[NewWrite] = (),
     source: str = "",
@@ -321,7 +321,7 @@ def _compose(
         title,
         send,
         excerpt=excerpt,
-        start=start,
+        edited=edited,
         added_text=added_text,
         add_to_review=add_to_review if can_add_to_review else None,
         source=source,
@@ -406,7 +406,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
         draft_key,
         title,
         save,
-        start=text.removesuffix(block_names).rstrip() if block_names else text,
+        edited=text.removesuffix(block_names).rstrip() if block_names else text,
         verb="save",
         is_recoverable=False,
     )

@@ -8,16 +8,20 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from octavo.data.state_db import NotSaved
+from octavo.lazy_import import lazy
 from octavo.tui.core.shell import Shell
+
+_merge_with_markers = lazy("octavo.data.writes.content_writes:merge_with_markers")
 
 DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
-    """Draft of the text in a dialog, stored under `key`. A text that equals `initial` is not stored."""
+    """Draft of the text in a dialog, stored under `key`. `edited` is the text that the user edits, or None for a new
+    text, which begins with `start`. A text that equals `edited` or `start` is not stored."""
 
-    def __init__(self, app: Shell, key: str, initial: str = "") -> None:
-        self._app, self.key, self._initial = app, key, initial
+    def __init__(self, app: Shell, key: str, edited: str | None = None, start: str = "") -> None:
+        self._app, self.key, self._edited, self._initial = app, key, edited, edited or start
         self._drafts = app.session.drafts
 
     @property
@@ -25,6 +29,28 @@ class DialogDraft:
         """The stored draft. If there is none, the initial text."""
         draft = self._drafts.get(self.key)
         return self._initial if draft is None else draft
+
+    @property
+    def earlier_base(self) -> str | None:
+        """The text that the user edited when typing the draft, if it differs from the text to edit now. Else None."""
+        draft = self._drafts.find(self.key)
+        base = draft.base if draft is not None else None
+        if base is None or self._edited is None or base.strip() == self._edited.strip():
+            return None
+        return base
+
+    def change_note(self, name: str) -> str:
+        """Return a note with the text to edit if it has changed since the user typed the draft. Empty otherwise. `name`
+        is the name of the text, such as `title`."""
+        if self.earlier_base is None:
+            return ""
+        return f"The {name} has changed since you typed your draft. It is now: {self._edited}"
+
+    def merged_text(self) -> str:
+        """Return the text of the dialog. If the text to edit has changed since the user typed the draft, return both
+        versions, with markers where they conflict."""
+        base, text = self.earlier_base, self.text
+        return text if base is None else str(_merge_with_markers(base, self._edited, text))
 
     @property
     def is_saved(self) -> bool:
@@ -40,11 +66,11 @@ class DialogDraft:
 
     def save(self, text: str) -> Awaitable[None]:
         """Save `text`. Raises NotSaved when awaited."""
-        return self._drafts.save(self.key, self._draft(text))
+        return self._drafts.save(self.key, self._draft(text), self._edited)
 
     def save_now(self, text: str) -> None:
         """Save `text` and wait for the disk, because the app quits. Raises NotSaved."""
-        self._drafts.save_now(self.key, self._draft(text))
+        self._drafts.save_now(self.key, self._draft(text), self._edited)
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
         """Save `text`, unless the stored draft is newer than `written_at`. Return False if it is newer and has another

@@ -127,6 +127,16 @@ def from_draft(page: Page, draft: str) -> Values:
     }
 
 
+def change_notes(page: Page, draft: str, base: str) -> dict[str, str]:
+    """Return notes about details that differ in a draft and have changed since `base`, by field name."""
+    edited, current = from_draft(page, base), current_values(page)
+    return {
+        name: f"This has changed since you typed your draft. It is now: {current[name] or 'empty'}"
+        for name in changed_values(page, from_draft(page, draft))
+        if edited[name] != current[name]
+    }
+
+
 _HINTS = {
     "slug": "leave empty to use the title",
     "description": "shown below the title",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from octavo.api import change_requests, content
+from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.operation import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_CONTENT_EDITS, edit
+from octavo.data.writes.direct import SendResult
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.write_queue import show_progress
@@ -24,6 +26,7 @@ from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
+_MAIN_CHANGED = "main has changed since you opened the dialog. Check the page, then try again."
 MenuAction = Callable[[], Coroutine[Any, Any, None]]
 _PERMANENT_DELETION = "The page is only in this change request, so you cannot undo its deletion."
 
@@ -43,7 +46,7 @@ class LoadedTree:
     target: TargetChangeRequest
     tree: PageTree
     revision_id: str | None = None
-    """ID of the loaded revision. None if the change request does not exist yet: it begins with the pages of main."""
+    """ID of the loaded revision. If the change request does not exist yet, this is the revision of main."""
     main: PageTree | None = None
     """The table of contents of main. None if the change request does not exist yet."""
 
@@ -99,11 +102,13 @@ class TreeEdit:
         live = self.app.session.live
         at: ContentRef = target.ref or self.space
         with opening(self.app, "Loading the pages…", f"Could not load the pages of {target.title}"):
-            head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
-            tree = await live.fetch(content.ListPages(at=at))
             main: PageTree | None = None
             if target.ref is not None:
+                head = (await live.fetch(change_requests.Get(at=target.ref))).revision
                 main = await live.cached_or_fetch(content.ListPages(at=self.space))
+            else:
+                head = (await live.fetch(spaces.Get(at=self.space))).revision
+            tree = await live.fetch(content.ListPages(at=at))
         if self.page_id and tree.find(self.page_id) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
@@ -131,7 +136,9 @@ class TreeEdit:
         page = loaded.tree.find(self.page_id)
         if page is None:
             return
-        draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page_id}")
+        current = page_form.current_values(page)
+        draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page_id}", json.dumps(current))
+        change_notes = page_form.change_notes(page, draft.text, draft.earlier_base or "")
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_form.from_draft(page, draft.text),
@@ -140,7 +147,7 @@ class TreeEdit:
             validate=partial(page_form.value_errors, page, loaded.tree),
             save=lambda values: draft.autosave(page_form.to_draft(page, values)),
             save_now=lambda values: draft.autosave_now(page_form.to_draft(page, values)),
-            refused=errors,
+            refused={**change_notes, **errors},
         )
 
         def on_decided(result: Confirmed) -> None:
@@ -160,7 +167,7 @@ class TreeEdit:
                 reloaded = replace(
                     loaded,
                     target=TargetChangeRequest(self.space, change_request=change_request),
-                    revision_id=loaded.revision_id or change_request.revision,
+                    revision_id=loaded.revision_id if loaded.target.change_request else change_request.revision,
                 )
                 self._open_details_form(reloaded, page_form.server_errors(sentence, field_names) or {"": sentence})
                 return True
@@ -264,7 +271,8 @@ class TreeEdit:
             save_draft_now=draft.autosave_now,
         )
 
-        self.app.ask(ConfirmDialog(title, verb=verb, field=field), lambda result: on_title(result.text))
+        dialog = ConfirmDialog(title, verb=verb, intro=draft.change_note("title"), field=field)
+        self.app.ask(dialog, lambda result: on_title(result.text))
 
     async def _write(
         self,
@@ -284,8 +292,12 @@ class TreeEdit:
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:
                 return
-            head = loaded.revision_id or change_request.revision
-            outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
+            is_new = loaded.target.change_request is None
+            if is_new and len({change_request.base, loaded.revision_id} - {None}) > 1:
+                outcome = SendResult[None]("changed", _MAIN_CHANGED)
+            else:
+                head = change_request.revision if is_new else loaded.revision_id or change_request.revision
+                outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
             page_id, hint = self.page_id, ""
             if outcome.kind == "done" and isinstance(change, InsertPage):
                 page_id = await self._find_new_page(change_request, loaded.tree)

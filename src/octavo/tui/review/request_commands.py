@@ -10,7 +10,7 @@ from textual.content import Content
 
 from octavo.api import change_requests, organizations, permissions, reviews
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.errors import Forbidden, NotFound
 from octavo.api.folding import fold
 from octavo.api.labels import label
 from octavo.api.operation import ChangeRequestRef, OrganizationRef, SpaceRef
@@ -19,8 +19,9 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED, requested_reviewers_op
-from octavo.data.writes.change_request_writes import create, request_reviews
-from octavo.data.writes.direct import SendResult, send_unchecked
+from octavo.data.writes.change_request_writes import create, request_reviews, save_details
+from octavo.data.writes.content_writes import why_not_resolved
+from octavo.data.writes.direct import send_unchecked
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import dialog_draft
@@ -309,7 +310,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
     draft_key = f"{at.space_id} {at.change_request_id}"
     text = _document_to_markdown(change_request.description)
     subject = DialogDraft(app, f"subject {draft_key}", change_request.subject)
-    description = DialogDraft(app, f"description {draft_key}", text or "")
+    description = DialogDraft(app, f"description {draft_key}", text)
 
     def on_answer(answer: Confirmed) -> None:
         changes: dict[str, Any] = {}
@@ -317,60 +318,47 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
             changes["subject"] = answer.text
         if text is not None and answer.second_text != text.strip():
             changes["description"] = _apply_markdown_edit(change_request.description, answer.second_text)
-        if changes:
-            drafts = (subject, description) if text is not None else (subject,)
-            _send_details(app, target, changes, drafts)
+        if not changes:
+            return
+        name = target.name
+        shown_drafts = (subject, description) if text is not None else (subject,)
+        deletions = [draft.deletion() for draft in shown_drafts]
+
+        def drop_drafts(_: object) -> None:
+            for delete_draft in deletions:
+                delete_draft()
+
+        app.writes.send(
+            f"save the details of {name}",
+            save_details(app.session.live, change_requests.Update(at=at, **changes), change_request),
+            message=f"Saved the details of {name}.",
+            on_success=drop_drafts,
+            no_undo_reason=f"You cannot undo the change to {name} by pressing u. To edit the details again, press E.",
+            failure_hint=dialog_draft.DRAFT_SAVED,
+        )
 
     description_field = DialogField(
         "Description (Markdown)",
-        description.text,
+        description.merged_text(),
         height=6,
+        why_invalid=why_not_resolved,
         placeholder="optional: explain why you are making this change",
         save_draft=description.autosave,
         save_draft_now=description.autosave_now,
     )
+    notes = (
+        "" if text is not None else _NO_MARKDOWN,
+        subject.change_note("subject"),
+        description.change_note("description"),
+    )
     dialog = ConfirmDialog(
         f"Edit the details of #{change_request.number}",
         verb="Save",
-        intro="" if text is not None else _NO_MARKDOWN,
+        intro="\n".join(filter(None, notes)),
         field=_subject_field(subject),
         second_field=description_field if text is not None else None,
     )
     app.ask(dialog, on_answer)
-
-
-def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
-    at, name = target.at, target.name
-    deletions = [draft.deletion() for draft in drafts]
-
-    def drop_drafts(_: object) -> None:
-        for delete_draft in deletions:
-            delete_draft()
-
-    action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
-    cache_edit = change_requests.Get(at=at), lambda cached: cached.model_copy(update=changes)
-
-    async def send() -> SendResult[Any]:
-        try:
-            current = await app.session.live.send(change_requests.Get(at=at))
-        except ApiError as error:
-            return SendResult("refused", f"Could not {action}: {error}", error=error)
-        shown = target.change_request
-        if changed_names := [each for each in changes if getattr(current, each) != getattr(shown, each)]:
-            app.session.live.refresh_affected(op)  # The details on screen are outdated.
-            reason = f"someone else changed the {' and the '.join(changed_names)}."
-            return SendResult("changed", f"Could not {action}: {reason}")
-        return await send_unchecked(app.session.live, op, f"Could not {action}", cache_edit)
-
-    app.writes.send(
-        action,
-        send(),
-        message=f"Saved the details of {name}.",
-        on_success=drop_drafts,
-        no_undo_reason=f"You cannot undo the change to {name} by pressing u. To edit the details again, press E.",
-        failure_hint=dialog_draft.DRAFT_SAVED,
-        is_visible=True,
-    )
 
 
 def comment_on_whole(app: Shell, target: RequestTarget) -> None:

@@ -81,7 +81,7 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
         app.writes.change(change, message="Accepted the note. Submit your review to send it.")
 
     title = f"Edit and accept a note of {note.source}"
-    _open_composer(app, note.at, draft_key, title, save, start=note.body, verb="accept", is_recoverable=False)
+    _open_composer(app, note.at, draft_key, title, save, edited=note.body, verb="accept", is_recoverable=False)
 
 
 def source_label(note: ProposedNote) -> str:

@@ -41,6 +41,8 @@ class DialogField:
     """Error that is shown while the field is empty. If there is no such error, the user need not fill in the field."""
     max_length: int = 0
     """Maximum number of characters. 0 if there is no limit."""
+    why_invalid: Callable[[str], str | None] = lambda text: None
+    """Returns the reason why a text cannot be confirmed. None if it can be confirmed."""
     placeholder: str = ""
     is_path: bool = False
     """True if the input completes file paths."""
@@ -277,6 +279,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 return (
                     f"The {field.label.lower()} has {length} characters. Enter at most {field.max_length} characters."
                 )
+            if why := field.why_invalid(self._field_text(name)):
+                return why
         if self._word and self.query_one("#typed", LineInput).value.strip() != self._word:
             return self._word_reason or f"Type {self._word} to confirm."
         return None
