@@ -66,6 +66,8 @@ def test_snooze_ends_in_the_local_morning(move_to: MoveTo) -> None:
     assert tomorrow == datetime(2026, 3, 3, 2, 15, tzinfo=UTC)
     assert snooze_end_label(tomorrow.astimezone(UTC), LATE) == "Tue 08:00"
     assert snooze_end_label(LATE + timedelta(hours=1), LATE) == "03:15"
+    next_week = snooze_until("next week", LATE)
+    assert snooze_end_label(next_week, LATE + timedelta(hours=12)) == "09 Mar", "Mon 08:00 would be taken for today"
 
 
 @pytest.mark.parametrize(

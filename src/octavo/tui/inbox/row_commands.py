@@ -93,7 +93,7 @@ def _snooze_until(app: Shell, selected: SelectedRows, until: datetime | None) ->
     rows = selected.rows
     selected.before_removal()
     count = f" {plural(len(rows), 'item')}" if len(rows) > 1 else ""
-    message = f"Snoozed{count} until {snooze_end_label(until, app.session.state.now())}"
+    message = f"Snoozed{count} until {snooze_end_label(until, app.session.state.now())}."
     change = _mark_change(selected, f"snooze {_items_label(rows)}", lambda: selected.marks.snooze(*rows, until=until))
     app.writes.change(change, message=message)
 
@@ -153,7 +153,7 @@ def snooze_end_label(until: datetime | None, now: datetime) -> str:
     until, now = localize(until), localize(now)
     if until.date() == now.date():
         return f"{until:%H:%M}"
-    return f"{until:%a %H:%M}" if (until - now).days < 7 else f"{until:%d %b}"
+    return f"{until:%a %H:%M}" if (until.date() - now.date()).days < 7 else f"{until:%d %b}"
 
 
 def mark_unread(app: Shell, selected: SelectedRows) -> None:
