@@ -55,7 +55,8 @@ async def test_conflict_choices_survive_a_restart_and_are_merged(stage: Stage) -
         await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
         await run.press("ctrl+s")
         await run.hear(
-            "Could not save your choices in #4: someone else edited the change request. Octavo reloaded the change request."
+            "Could not save your choices in #4: the change request was edited at the same time. "
+            "Octavo loaded the conflicts that are left."
         )
         assert not run.gate.sent(content.Edit)
         await run.see("✓ Both chosen")

@@ -207,9 +207,8 @@ async def _send_edits(
         if outcome.kind != "done":
             progress = f" {sent_count} of {len(edits)} changes were saved." if sent_count else ""
             if outcome.kind == "changed":
-                return _SavedEdits(
-                    f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
-                )
+                reason = "the change request was edited at the same time."
+                return _SavedEdits(f"{reason}{progress} Octavo loaded the conflicts that are left.")
             return _SavedEdits(f"{outcome.message}{progress} Octavo kept your choices.")
         sent_count, revision = sent_count + len(batch), outcome.revision
         has_overwritten = has_overwritten or outcome.replaced_revision is not None
