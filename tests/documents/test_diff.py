@@ -113,6 +113,7 @@ def test_changed_settings_are_described() -> None:
     assert isinstance(entry.content_change, ContainerChange)
     assert only_change("### The same words", "#### The same words").notes == ("level: 3 → 4",)
     assert only_change("The same words", "## The same words").notes == ("paragraph → heading",)
+    assert only_change("0. The same words", "1. The same words").notes == ("start: 0 → 1",)
     ticked = only_change("* [ ] do this thing", "* [x] do this thing").content_change
     assert isinstance(ticked, ContainerChange)
     (task,) = ticked.entries

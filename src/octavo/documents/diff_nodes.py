@@ -26,7 +26,7 @@ from octavo.documents.diff_model import (
     UnchangedBlocks,
 )
 
-_EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
+_EMPTY_VALUES: tuple[object, ...] = (None, "", (), [], {})
 """Attribute values that count as not set."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
 """Kinds of text runs that are compared as a whole, not word by word."""
@@ -125,12 +125,12 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # False and 0 are visible, so they are not defaults.
+            return value is None  # False is visible, so it is no default.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
             return value in _EMPTY_VALUES or is_anchor_of(str(block.attrs.get("title") or ""), str(value))
-    return value in _EMPTY_VALUES
+    return value is False or value in _EMPTY_VALUES
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
