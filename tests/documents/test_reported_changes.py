@@ -83,6 +83,7 @@ ENGLISH = ("Build the gate with it:", "Open the gate and look whether the water 
 JAPANESE = ("門を作ります：", "門を開けて、水が来るかどうかを見てください。")
 INFO = '{{% hint style="info" %}}\n{}\n{{% endhint %}}'
 FIGURE = '<figure><img src="{}.png" alt=""><figcaption><p>{}</p></figcaption></figure>'
+PICTURES = [FIGURE.format(name, "") for name in ("list", "leave", "Boats of today", "Boat")]
 OPERATION_TAG = '{{% openapi-operation spec="{}" path="/boats{}" method="{}" %}}\n{{% endopenapi-operation %}}\n\n'
 IOS_TAB = '{{% tab title="{}" %}}\n'
 OPEN_GATE = "+ (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;"
@@ -569,6 +570,16 @@ CHANGES = {
         "## Version 2 (live since the first day of May)\n\nOld.\n",
         "## Version 3\n\nAll is new.\n\n## Version 2\n\nOld.\n",
     ),
+    "lists added to short items": (
+        "* North\n* South\n",
+        f"* North\n  * {WAIT}\n  * {LAMPS}\n* South:\n  * {SENTENCE}\n",
+    ),
+    "a step divided into steps": (
+        "1. See the page of all boats. From the actions of the boat, choose the way out of the harbour."
+        f"\n\n{PICTURES[0]}\n\n{PICTURES[1]}\n",
+        f"1. See the page of all boats.\n\n{PICTURES[2]}\n\n2. From your boats, choose the one that you want to"
+        f" leave, and press the button.\n\n{PICTURES[3]}\n\n3. Leave the harbour.\n",
+    ),
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
 
@@ -868,10 +879,9 @@ EXPECTED_LINES = {
     "text taken out of an item and put below other text": [
         "~ list, spaced: yes → no",
         "  = 1",
-        "  - around item",
-        "    - paragraph Two.",
+        "  ~ item",
+        "    = 1",
         f"    < 1 paragraph {SENTENCE}",
-        "  + item Two.",
         "= 1",
         f"> 1 paragraph {SENTENCE}",
         "= 1",
@@ -1367,6 +1377,28 @@ EXPECTED_LINES = {
         "~ heading",
         "  Version 2[- (live since the first day of May)]",
         "= 1",
+    ],
+    "lists added to short items": [
+        "~ list",
+        "  ~ item",
+        "    = 1",
+        f"    + list {WAIT} / {LAMPS}",
+        "  ~ item",
+        "    ~ paragraph",
+        "      South[+:]",
+        f"    + list {SENTENCE}",
+    ],
+    "a step divided into steps": [
+        "~ list",
+        "  ~ item",
+        "    ~ paragraph",
+        "      See the page of all boats.[- From the actions of the boat, choose the way out of the harbour.]",
+        "~ figure",
+        "  ~ image, src: list.png → Boats of today.png",
+        "+ list From your boats, choose the one that you want to leave, and press the button.",
+        "~ figure",
+        "  ~ image, src: leave.png → Boat.png",
+        "+ list Leave the harbour.",
     ],
     "front matter": ["page title: A → B", "page hidden: none → yes", "= 1"],
 }

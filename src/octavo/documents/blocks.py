@@ -116,7 +116,7 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     "expandable": ("any length", "container", "opened", "titled"),
     **dict.fromkeys(("tab", "step"), ("any length", "container", "opened", "part", "titled")),
     "update": ("container", "opened", "part", "titled"),
-    **dict.fromkeys(("item", "task"), ("container", "part")),
+    **dict.fromkeys(("item", "task"), ("any length", "container", "part")),
     "if": ("any length", "container"),
     **dict.fromkeys(("else", "unknown"), ("container",)),
     **dict.fromkeys(("table", "cards"), ("any length", "grid")),

@@ -279,6 +279,9 @@ def similarity(old: Node, new: Node) -> float:
             score = max(score, _MIN_HEADING_SIMILARITY)
         elif score < _MIN_HEADING_SIMILARITY and set(shorter).isdisjoint(longer):
             return 0.0
+    elif score < MIN_SIMILARITY and min(len(old_text), len(new_text)) >= MIN_MOVED_LENGTH:
+        is_beginning = old_text.startswith(new_text) or new_text.startswith(old_text)
+        score = MIN_SIMILARITY if is_beginning else score
     if old.children and new.children:
         before, after = ({child.look_id for child in node.children if child.text} for node in (old, new))
         if shared := len(before & after):
@@ -287,6 +290,9 @@ def similarity(old: Node, new: Node) -> float:
             return 0.0
         elif old_kind in _SERIES_KINDS and score < MIN_SIMILARITY and (share := _share_of_equal_blocks(old, new)):
             score = 0.35 + 0.6 * share
+        elif old_kind == new_kind == "item" and score < MIN_SIMILARITY and len(old.children) != len(new.children):
+            # Only one item may have a long list, for example.
+            score = max(score, similarity(old.children[0], new.children[0]))
         if old_kind in ("row", "card") and old.children[0].look_id == new.children[0].look_id and old.children[0].text:
             score = max(score, min(1.0, score + 0.4))
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty
