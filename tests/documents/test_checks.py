@@ -92,6 +92,7 @@ def test_tag_without_a_partner_is_found_at_its_line(page: str, expected: tuple[i
         "`{% hint %}`",
         "<div>\n\nx\n\n</div>",
         "{% @mermaid/diagram content=\"a\" %}",
+        "{{% tabs %}}\n\nx {{% hint %}}",
     ],
 )  # fmt: skip
 def test_closed_tags_and_code_are_no_findings(page: str) -> None:

@@ -68,8 +68,8 @@ class TagScanner:
 
     def _scan(self, start: int) -> Tag | None:
         source = self._source
-        if not (name_match := _NAME.match(source, start)):
-            return None
+        if source[start - 1 : start] == "{" or not (name_match := _NAME.match(source, start)):
+            return None  # A shortcode such as `{{% tabs %}}` of another site generator is text.
         limit = min(len(source), start + MAX_TAG_LENGTH)
         if self._scan_budget <= 0:
             line_end = source.find("\n", start)
