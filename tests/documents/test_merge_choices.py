@@ -139,3 +139,13 @@ def test_item_moved_in_a_moved_list_keeps_other_edits() -> None:
     moved = f"{first}{last}{second}{third}\n{title}\n{end}"
     both = moved.replace("Where the", "Where all").replace("* D lies", "* D rests")
     assert results_of_all_choices(base, edited, moved) == [both] * 4
+
+
+def test_words_are_no_choice_if_they_would_repeat_a_heading() -> None:
+    old, new = "![](pictures/boats%201.png)", "![](pictures/boats%202.png)"
+    pilots = "The pilots of the harbour wait for all boats until six in the evening."
+    request = f"{new}\n\n### Boats\n\n{old}\n\n{pilots.replace('pilots', 'keepers')}\n"
+    merged_page = merge(f"{old}\n\n### Boats\n", f"{old}\n\n{pilots}\n\n### Boats\n", request)
+    (_, conflict), other = merged_page.all_named_conflicts
+    assert other[1].deciding_conflict is conflict
+    assert conflict.merged_text is None

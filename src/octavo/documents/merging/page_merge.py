@@ -623,3 +623,6 @@ def _conflicts_and_move_ends(children: list[MergedChild]) -> Iterator[Conflict |
             yield from _conflicts_and_move_ends(content.children)
         elif isinstance(content, Conflict):
             yield content
+        if any(each.merged_text is None and each.both is not None for each in conflicts):
+            # The choice “words” would keep the texts of both sides in the other conflicts.
+            deciding_conflict.merged_text = None
