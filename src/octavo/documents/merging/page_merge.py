@@ -149,6 +149,8 @@ class _PageMerge:
         regions = list(find_regions(blocks, self._moved))
         if must_join is not None and regions:
             regions_to_join = [each for each in regions if must_join(_blocks_in_region(blocks, each))] or regions
+        if must_join is None and sum(_has_front(_blocks_in_region(blocks, each)) for each in regions) > 1:
+            must_join = _has_front
             first, last = regions_to_join[0], regions_to_join[-1]
             joined_region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
             regions[regions.index(first) : regions.index(last) + 1] = [joined_region]
@@ -486,6 +488,11 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
 
 def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
     return (own, other) if side == 0 else (other, own)
+
+def _has_front(region: Versions[Blocks]) -> bool:
+    """Return whether a version of the region has front matter, which a page can have only once."""
+    return any(block.kind == "front" for blocks in region for block in blocks)
+
 
 
 def _has_consecutive_numbers(items: SourceBlock) -> bool:
