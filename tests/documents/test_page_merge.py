@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+from textwrap import indent
 from types import FrameType
 
 import pytest
@@ -359,14 +360,24 @@ def test_line_added_to_code_gets_the_new_indentation_of_the_code() -> None:
     assert merge(base, request, main).text() == expected
 
 
-def test_line_added_to_code_that_moved_into_an_item_is_indented() -> None:
-    code = "```bash\ncd the/harbor/of/boats\nadd gate\n```"
-    base = (
-        f"## Set up\n\n{{% stepper %}}\n{{% step %}}\n**Add packages**\n\n{code}\n{{% endstep %}}\n{{% endstepper %}}\n"
+@pytest.mark.parametrize(
+    ("block", "end", "added"),
+    [
+        ("```bash\ncd the/harbor/of/boats\nadd gate\n```", "add gate\n", "add pier\n"),
+        ("{% hint %}\nAll boats wait at the gate until six.\n{% endhint %}", "six.\n", "\nThe lamps burn all night.\n"),
+        ("* All boats wait at the gate.\n* They leave at six.", "", "\n* The lamps burn all night."),
+    ],
+)
+def test_text_added_to_a_block_that_moved_into_an_item_is_indented(block: str, end: str, added: str) -> None:
+    longer_block = block.replace(end, end + added) if end else block + added
+    base, request = (
+        f"## Set up\n\n{{% stepper %}}\n{{% step %}}\n**Add it**\n\n{each}\n{{% endstep %}}\n{{% endstepper %}}\n"
+        for each in (block, longer_block)
     )
-    main = "## Set up\n\n1.  **Add packages**\n\n    " + code.replace("\n", "\n    ") + "\n"
-    request = base.replace("add gate\n", "add gate\nadd pier\n")
-    expected = main.replace("add gate\n", "add gate\n    add pier\n")
+    main, expected = (
+        f"## Set up\n\n1.  **Add it**\n\n{indent(each.replace('boats', 'ships'), '    ')}\n"
+        for each in (block, longer_block)
+    )
     assert merge(base, main, request).text_with_choice("main") == expected
     assert merge(base, request, main).text_with_choice("request") == expected
 

@@ -292,7 +292,7 @@ class _PageMerge:
         return text_of_side(MergedBlock("blocks", "", "", children, "", ""), SIDES[side]) or None
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
-        if block.base.kind == "code":  # One side may have moved the code into a list item.
+        if block.base.kind in ("code", "container", "list"):  # One side may have moved the block into a list item.
             indents = block.map(lambda each: len(_indent(each)))
             block = Versions(*(_indented(each, indents.preferred - len(_indent(each))) for each in block))
         keys, kind = block.map(lambda each: each.key), block.base.kind
