@@ -97,9 +97,9 @@ class SourceBlock:
         elif self.kind in ("line", "literal", "code", "front", "field"):
             head = self.head.rstrip()
         else:
-            text = (
-                MARKER.sub(lambda match: match[2][-1] + " ", self.head, count=1) if self.kind == "item" else self.head
-            )
+            text = self.head
+            if self.kind == "item":  # All bullets are equal, and so are all numbers.
+                text = MARKER.sub(lambda match: match[2].strip("*+-0123456789") + " ", text, count=1)
             head = _LAYOUT.sub(lambda match: "\n" if match[1] else " ", text.strip())
         return f"{self.kind}\0{head}"
 

@@ -99,8 +99,9 @@ class MergedBlock:
     children: list[MergedChild]
     space_after_children: str
     tail: str
-    renumbers_items: bool = False
-    """True if the items are numbered consecutively in all versions, so that the merged items are too."""
+    marker: str = ""
+    """The bullet of the items of a list. `1` if the items are numbered consecutively in all versions, because then the
+    merged items are too. Else empty."""
 
     @property
     def can_contain_markers(self) -> bool:
@@ -225,8 +226,8 @@ class _Assembler:
         ]
         if content.kind == "list" and children and not remaining_children:
             return None
-        if content.renumbers_items:
-            _renumber([fragments for fragments, _, _ in remaining_children])
+        if content.marker:
+            _set_markers([fragments for fragments, _, _ in remaining_children], content.marker)
         head = self.fragments(content.head) or []
         gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in remaining_children]))
         result = [*head, Fragment(next(gaps))]
@@ -258,18 +259,21 @@ class _Assembler:
         return any(self._choose(conflict) is None for conflict in conflicts_in(content))
 
 
-def _renumber(items: list[list[Fragment]]) -> None:
+def _set_markers(items: list[list[Fragment]], marker: str) -> None:
+    """Number the items if `marker` is `1`, else give them this bullet."""
     first: int | None = None
     for count, fragments in enumerate(items):
         index = next((n for n, each in enumerate(fragments) if each.text), None)
-        number_match = re.match(r"\s*(\d{1,9})[.)]", fragments[index].text) if index is not None else None
-        if index is None or number_match is None:
+        marker_match = re.match(r"(\s*)(?:(\d{1,9})[.)]|[*+-])", fragments[index].text) if index is not None else None
+        if index is None or marker_match is None or (marker_match[2] is None) is (marker == "1"):
             return
-        first = int(number_match[1]) if first is None else first
         text = fragments[index].text
-        fragments[index] = fragments[index]._replace(
-            text=text[: number_match.start(1)] + str(first + count) + text[number_match.end(1) :]
-        )
+        if marker == "1":
+            first = int(marker_match[2]) if first is None else first
+            text = text[: marker_match.start(2)] + str(first + count) + text[marker_match.end(2) :]
+        else:  # A conflict may have several items.
+            text = re.sub(rf"(?m)^({marker_match[1]})[*+-](?=[ \t])", rf"\1{marker}", text)
+        fragments[index] = fragments[index]._replace(text=text)
 
 
 def text_of_side(

@@ -8,7 +8,8 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
    base. Changes that overlap or belong together form one region (`find_regions` in block_alignment.py). Children outside
    the regions differ in white space only.
 4. Merge each region by the first of these rules that applies:
-   - One side changed the region: take that side. Both sides made the same change, without moves: take main.
+   - One side changed the region: take that side, unless the other side changed white space or the markers of items in
+     it. Both sides made the same change, without moves: take main.
    - Both sides only added blocks: keep equal blocks at the start and at the end once. Keep moved blocks, and the rows
      and items of both sides. Merge front matter by fields. All other blocks are one conflict, and so are different
      versions of one row or item.
@@ -59,6 +60,7 @@ from octavo.documents.merging.merged_page import (
     text_of_side,
 )
 from octavo.documents.source_blocks import (
+    MARKER,
     ROWS_AND_ITEMS,
     WORD,
     Blocks,
@@ -147,10 +149,10 @@ class _PageMerge:
         children: list[MergedChild] = []
         joined_region: Region | None = None
         regions = list(find_regions(blocks, self._moved))
-        if must_join is not None and regions:
-            regions_to_join = [each for each in regions if must_join(_blocks_in_region(blocks, each))] or regions
         if must_join is None and sum(_has_front(_blocks_in_region(blocks, each)) for each in regions) > 1:
             must_join = _has_front
+        if must_join is not None and regions:
+            regions_to_join = [each for each in regions if must_join(_blocks_in_region(blocks, each))] or regions
             first, last = regions_to_join[0], regions_to_join[-1]
             joined_region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
             regions[regions.index(first) : regions.index(last) + 1] = [joined_region]
@@ -172,9 +174,10 @@ class _PageMerge:
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
         """Merge a region by step 4 of the module docstring. If not `merges_inside`, two changes are a conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
-        if keys.request == keys.base:
+        is_divided = merges_inside and _is_one_block(region) and _has_invisible_change(region.map(lambda each: each[0]))
+        if keys.request == keys.base and not is_divided:
             side = 0
-        elif keys.main == keys.base:
+        elif keys.main == keys.base and not is_divided:
             side = 1
         # The key of a moved block is that of the base, so equal keys do not mean equal blocks.
         elif keys.main == keys.request and not any(each.move for each in region.main):
@@ -299,11 +302,11 @@ class _PageMerge:
         is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
         if keys.is_conflict_free and not is_moved:
             sources = block.map(lambda each: each.source)
-            if not keys.base == keys.main == keys.request:
+            if not keys.base == keys.main == keys.request and not _has_invisible_change(block):
                 return sources.preferred_by(keys)
             if sources.is_conflict_free or not block.base.children:
                 return sources.preferred
-            # Both sides changed only white space or the numbers of items. Merge these changes in the children.
+            # A side changed only white space or the markers of items. Merge these changes in the children.
         if kind == "row":
             return leaf_merge.merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
@@ -327,8 +330,8 @@ class _PageMerge:
         space_before = _merged_inner_space(block, lambda each: each.space_before_children)
         space_after = _merged_inner_space(block, lambda each: each.space_after_children)
         tail = block.map(lambda each: each.tail).preferred
-        renumbers_items = kind == "list" and all(map(_has_consecutive_numbers, block))
-        return MergedBlock(kind, head, space_before, children, space_after, tail, renumbers_items)
+        marker = _merged_marker(block) if kind == "list" else ""
+        return MergedBlock(kind, head, space_before, children, space_after, tail, marker)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
         """Merge front matter field by field. Return one conflict if a version has a field twice."""
@@ -486,13 +489,22 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
     return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
-def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
-    return (own, other) if side == 0 else (other, own)
-
 def _has_front(region: Versions[Blocks]) -> bool:
     """Return whether a version of the region has front matter, which a page can have only once."""
     return any(block.kind == "front" for blocks in region for block in blocks)
 
+
+def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
+    return (own, other) if side == 0 else (other, own)
+
+
+def _merged_marker(lists: Versions[SourceBlock]) -> str:
+    """Return the `MergedBlock.marker` of a merged list."""
+    if all(map(_has_consecutive_numbers, lists)):
+        return "1"
+    markers = lists.map(lambda items: MARKER.match(items.children[0].head if items.children else ""))
+    bullets = markers.map(lambda match: match[2] if match else "")
+    return bullets.preferred if all(len(bullet) == 1 for bullet in bullets) else ""
 
 
 def _has_consecutive_numbers(items: SourceBlock) -> bool:
@@ -503,6 +515,14 @@ def _has_consecutive_numbers(items: SourceBlock) -> bool:
 def _is_one_block(region: Versions[Blocks]) -> bool:
     blocks = [each[0] for each in region if len(each) == 1]
     return len(blocks) == 3 and not any(block.move for block in blocks) and len({block.name for block in blocks}) == 1
+
+
+def _has_invisible_change(block: Versions[SourceBlock]) -> bool:
+    """Return whether one side changed only white space or markers of items in a block, and the other side more."""
+    base, *sides = block
+    is_divisible = base.kind in ("list", "item", "container") and all(each.children for each in block)
+    is_invisible = [each.key == base.key and each.source != base.source for each in sides]
+    return is_divisible and any(is_invisible) and any(each.key != base.key for each in sides)
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
@@ -612,6 +632,9 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         deciding_conflict = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
             conflict.deciding_conflict = deciding_conflict if conflict is not deciding_conflict else None
+        if any(each.merged_text is None and each.both is not None for each in conflicts):
+            # The choice “words” would keep the texts of both sides in the other conflicts.
+            deciding_conflict.merged_text = None
 
 
 def _moved_blocks(content: Conflict | MoveEnd) -> frozenset[SourceBlock]:
@@ -630,6 +653,3 @@ def _conflicts_and_move_ends(children: list[MergedChild]) -> Iterator[Conflict |
             yield from _conflicts_and_move_ends(content.children)
         elif isinstance(content, Conflict):
             yield content
-        if any(each.merged_text is None and each.both is not None for each in conflicts):
-            # The choice “words” would keep the texts of both sides in the other conflicts.
-            deciding_conflict.merged_text = None
