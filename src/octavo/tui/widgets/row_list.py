@@ -4,7 +4,6 @@ and filtered. Also the fuzzy search of choosers.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -19,7 +18,6 @@ from octavo.tui.widgets.line_list import STILL_LOADING, LineList
 from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
-_ITEMS_PER_STEP = 25
 """Number of texts that are computed before the event loop can handle keys."""
 
 
@@ -29,41 +27,22 @@ class SearchTexts(Generic[T]):
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of
         self._items: Sequence[T] = ()
-        self._texts: list[str | None] = []
-        """Folded texts by index of the item. None, or missing, if a text is not computed yet."""
+        self._texts: list[str] = []
+        """Folded text of each item. Empty if the texts are not computed yet."""
 
     def set_items(self, items: Sequence[T]) -> None:
-        """Replace the items. Texts of items that the list already had are kept."""
-        if self._texts:
-            texts_by_id = dict(zip(map(id, self._items), self._texts, strict=False))
-            self._texts = [texts_by_id.get(id(value)) for value in items]
-        self._items = tuple(items)
+        """Replace the items."""
+        self._items, self._texts = tuple(items), []
 
     def discard(self) -> None:
         """Forget all texts. The caller must then apply the filter again."""
-        self._texts.clear()
+        self._texts = []
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items whose text contains every one of `words`."""
-        indexes: Sequence[int] = range(len(self._items))
-        self._compute(indexes)
-        for word in words:
-            indexes = [index for index in indexes if word in (self._texts[index] or "")]
-        return indexes
-
-    async def compute_in_steps(self) -> None:
-        """Compute the missing texts a few at a time, so that keys are handled in between."""
-        first_index = 0
-        while first_index < len(self._items):
-            self._compute(range(first_index, min(first_index + _ITEMS_PER_STEP, len(self._items))))
-            first_index += _ITEMS_PER_STEP
-            await asyncio.sleep(0)
-
-    def _compute(self, indexes: Sequence[int]) -> None:
-        self._texts += [None] * (len(self._items) - len(self._texts))
-        for index in indexes:
-            if self._texts[index] is None:
-                self._texts[index] = fold(self._text_of(self._items[index]))
+        if not self._texts:
+            self._texts = [fold(self._text_of(item)) for item in self._items]
+        return [index for index, text in enumerate(self._texts) if all(word in text for word in words)]
 
 
 class FuzzyMatch(NamedTuple):
@@ -452,11 +431,6 @@ class RowList(LineList, Generic[T]):
             line_count=line_count,
             loaded_count=len(self._all_items),
         )
-
-    async def open_filter(self) -> None:
-        await super().open_filter()
-        # Compute the texts in advance, so that the first typed letter filters as fast as the next.
-        self.run_worker(self.search_texts.compute_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:
         """Clear the filter. If there is none, clear the selection."""

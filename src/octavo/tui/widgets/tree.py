@@ -116,21 +116,13 @@ class FlatTree:
             path.append(self._rows[index][1])
         return tuple(reversed(path))
 
-    def searched_texts(self) -> list[str]:
-        """Return the text of each node in which the filter searches. The first call takes long for a large tree."""
-        if self._texts is None:
-            self._texts = [_searched_text(node) for _, node in self._rows]
-        return self._texts
-
     def matching(self, words: Sequence[str]) -> Sequence[int]:
         """Return the indexes of the nodes that contain every one of `words`, as `contains_words` decides."""
         if any("/" in word for word in words):
             return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
-        texts = self.searched_texts()
-        indexes: Sequence[int] = range(len(texts))
-        for word in words:
-            indexes = [index for index in indexes if word in texts[index]]
-        return indexes
+        if self._texts is None:
+            self._texts = [_searched_text(node) for _, node in self._rows]
+        return [index for index, text in enumerate(self._texts) if all(word in text for word in words)]
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes with these indexes and all their ancestors, each with its depth. Also return their keys."""
@@ -291,10 +283,6 @@ class Tree(LineList):
         self.lay_out_nodes()
         if self._matches and not self._is_match(self.shown[self.cursor][1]):
             self.select_temporarily(next(index for index, (_, node) in enumerate(self.shown) if self._is_match(node)))
-
-    async def open_filter(self) -> None:
-        await super().open_filter()
-        self.outline.searched_texts()
 
     def _is_match(self, node: TreeNode) -> bool:
         return bool(self.filter_words) and contains_words(node, self.filter_words)
