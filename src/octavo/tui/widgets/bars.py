@@ -102,10 +102,8 @@ class KeyBar(Widget):
         super().__init__()
         self._command_spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown_commands: list[ActiveCommand] = []
-        self._changed_commands: list[ActiveCommand] | None = None
-        """Commands that the next `render` shows. None if `render` must compute the commands."""
         self._is_outdated = False
-        """True if the commands must be computed again, because key bindings may have changed."""
+        """True if key bindings may have changed since the commands were last computed."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
@@ -118,20 +116,11 @@ class KeyBar(Widget):
         # Textual often announces unchanged bindings, so compare. A screen that is being removed has incomplete widgets.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
-            if not self._shown_commands or not self.screen.is_current:
-                self._changed_commands = None
-                self.refresh()
-            elif (commands := key_bar(self.screen)) != (
-                self._shown_commands if self._changed_commands is None else self._changed_commands
-            ):
-                self._changed_commands = commands
+            if not self.screen.is_current or key_bar(self.screen) != self._shown_commands:
                 self.refresh()
 
     def render(self) -> RenderResult:
-        commands = self._shown_commands = (
-            key_bar(self.screen) if self._changed_commands is None or self._is_outdated else self._changed_commands
-        )
-        self._changed_commands = None
+        commands = self._shown_commands = key_bar(self.screen)
         help_command = next((command for command in commands if command.id == _HELP), None)
         other_commands = [command for command in commands if command.id != _HELP]
         help_label = self._label([help_command]) if help_command else Content("")
