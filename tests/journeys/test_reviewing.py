@@ -117,23 +117,6 @@ async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: 
 
 
 @pytest.mark.before_release
-async def test_hidden_change_request_keeps_only_the_visible_diff(stage: Stage) -> None:
-    async with stage.play(start="changes") as run:
-        view = await open_refused(run)
-        await run.see("page 1 of 2")
-        diffs = view.comparison.diffs
-        await run.press("?", "escape")
-        assert len(diffs._cache) == 2
-        await run.press("2")
-        assert len(diffs._cache) == 1
-        run.gate.shut()
-        await run.press("<", "J")
-        assert run.app.screen is view
-        await run.see("page 2 of 2")
-        assert len(diffs._cache) == 2
-
-
-@pytest.mark.before_release
 async def test_threads_of_a_change_request_are_shown_in_its_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_change_request(run, "refused")

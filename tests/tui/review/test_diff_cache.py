@@ -24,7 +24,7 @@ from octavo.data.sync_queue import Rank
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import ChangedPage, changed_pages
 from octavo.server.app import Platform
-from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedRevisions, DiffCache, _diff_key
+from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedRevisions, DiffCache
 from octavo.tui.review.changed_tree import ViewedMarks
 from tests.data.connections import RequestGate
 from tests.server.small_platform import Ask, Clock, small_context
@@ -190,7 +190,7 @@ async def test_other_sides_clear_the_cache(review: Review) -> None:
     assert revisions is not None
     assert revisions.old is not None
     review.comparisons.set_revisions(ComparedRevisions(revisions.old, revisions.old, "itself"))
-    assert review.comparisons.show_cached(page) is None
+    assert review.comparisons.cached(page) is None
     assert (await review.comparisons.compare(page)).diff.is_empty
 
 
@@ -198,26 +198,10 @@ async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest
     monkeypatch.setattr("octavo.tui.review.changed_pages.MAX_TEXT", 200)
     review.comparisons.prefetch(review.pages.values())
     await review.settle()
-    kept = [page for page in review.pages.values() if review.comparisons.show_cached(page) is not None]
+    kept = [page for page in review.pages.values() if review.comparisons.cached(page) is not None]
     assert 0 < len(kept) < 8
     assert next(iter(review.pages.values())) in kept, "the next page must be cached"
     assert len(review.comparisons.sizes) == 8, "the numbers of changed lines must be kept for all pages"
-
-
-async def test_dropping_others_keeps_the_shown_diff(review: Review) -> None:
-    pages = [review.pages[f"Page {number}"] for number in range(6)]
-    await review.comparisons.compare(pages[2])
-    review.comparisons.prefetch(pages[:4])
-    await review.settle()
-    review.comparisons.drop_hidden()
-    assert list(review.comparisons._cache) == [_diff_key(pages[2])]
-    review.comparisons.prefetch(pages)
-    await review.settle()
-    assert list(review.comparisons._cache) == [_diff_key(pages[2])]
-    assert set(review.comparisons.sizes) == {each.key for each in pages}
-    assert review.comparisons.show_cached(pages[2]) is not None
-    await review.comparisons.compare(pages[5])
-    assert list(review.comparisons._cache) == [_diff_key(pages[2]), _diff_key(pages[5])]
 
 
 def test_viewed_marks_last_until_the_page_changes() -> None:
@@ -312,10 +296,10 @@ async def test_page_with_another_kind_of_change_is_compared_again(review: Review
     page = review.pages["Page 2"]
     deleted = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
     assert (await review.comparisons.compare(deleted)).new.source == ""
-    assert review.comparisons.show_cached(page) is None
+    assert review.comparisons.cached(page) is None
     review.comparisons.prefetch([page])
     await review.settle()
-    known = review.comparisons.show_cached(page)
+    known = review.comparisons.cached(page)
     assert known is not None
     assert known.new.source == "# Page 2\n\nOther words of it.\n"
     assert review.comparisons.sizes[page.key] == known.diff.size

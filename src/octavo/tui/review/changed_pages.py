@@ -290,9 +290,6 @@ class DiffCache:
         self._queue: deque[ChangedPage] = deque()
         self._running_compares = 0
         """Number of calls of `compare` that have not returned yet."""
-        self._shown: DiffKey | None = None
-        self._is_hidden = False
-        """True while another view covers the diffs. Background comparisons are then not cached, to save memory."""
         self._compared_keys: dict[str, DiffKey] = {}
         """Keys of the compared diffs, by page key. `sizes` and `kind_counts` come from these diffs."""
         self.sizes: dict[str, ChangeSize] = {}
@@ -321,24 +318,16 @@ class DiffCache:
         self._tasks.clear()
         self._background.clear()
 
-    def drop_hidden(self) -> None:
-        """Drop all diffs except the shown diff, and cache no diffs until a page is shown again. Saves memory."""
-        self._is_hidden = True
-        for key in self._cache.keys() - {self._shown}:
-            del self._cache[key]
-
-    def show_cached(self, page: ChangedPage) -> PageComparison | None:
-        """Make `page` the shown page, and return its cached diff. None if its diff is not cached."""
-        self._shown, self._is_hidden = _diff_key(page), False
-        comparison = self._cache.get(self._shown)
+    def cached(self, page: ChangedPage) -> PageComparison | None:
+        """Return the cached diff of `page`. None if it is not cached."""
+        comparison = self._cache.get(_diff_key(page))
         if comparison is not None:
-            self._cache.move_to_end(self._shown)
+            self._cache.move_to_end(_diff_key(page))
         return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of `page`, and make it the shown page. No background comparison starts while this call runs.
-        Raises ApiError."""
-        if (comparison := self.show_cached(page)) is not None:
+        """Return the diff of `page`. No background comparison starts while this call runs. Raises ApiError."""
+        if (comparison := self.cached(page)) is not None:
             return comparison
         self._running_compares += 1
         task = self._start(page)
@@ -405,8 +394,7 @@ class DiffCache:
             *(self._text(op, _diff_key(page)) for op in self._version_operations(page))
         )
         comparison = await asyncio.to_thread(compare, before, after)
-        limit = 0 if self._is_hidden else MAX_TEXT
-        if self._running_compares or self._cached_length() + _length(comparison) <= limit:
+        if self._running_compares or self._cached_length() + _length(comparison) <= MAX_TEXT:
             self._cache[_diff_key(page)] = comparison
         self.sizes[page.key] = comparison.diff.size
         self.kind_counts[page.key] = comparison.kind_counts
@@ -415,7 +403,7 @@ class DiffCache:
             self.pages_with_markers.add(page.key)
         else:
             self.pages_with_markers.discard(page.key)
-        while len(self._cache) > 1 and self._cached_length() > limit:
+        while len(self._cache) > 1 and self._cached_length() > MAX_TEXT:
             self._cache.popitem(last=False)
         self._on_diff(page, comparison)
         return comparison

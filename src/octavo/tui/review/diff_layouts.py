@@ -124,7 +124,7 @@ class SinglePageLayout:
         elif revisions.old is None:
             self.pane.clear()
             self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
-        elif (cached := self._comparison.diffs.show_cached(change)) is not None:
+        elif (cached := self._comparison.diffs.cached(change)) is not None:
             self._use_comparison(change, cached)
         else:
             self.pane.state.show_loading(change.title)
@@ -518,22 +518,16 @@ class AllPagesLayout:
         self._failed.clear()
         self.show()
 
-    def _drop_far(self, limit: int = MAX_TEXT) -> None:
+    def _drop_far(self) -> None:
         sections, near_sections = list(self._sections.values()), self._sections_near_view()
         total_length, current_index = sum(each.size for each in sections), self._current_index
         for section in sorted(sections, key=lambda each: abs(sections.index(each) - current_index), reverse=True):
-            if total_length <= limit:
+            if total_length <= MAX_TEXT:
                 return
             if section not in near_sections and section.size:
                 total_length -= section.size
                 self._mark_to_reload(section)
                 section.show_note(f"Loading {section.heading.title}…", "loading")
-
-    def drop_hidden(self) -> None:
-        """Drop the pages out of view to save memory while another view is open."""
-        if self.is_on:
-            self._drop_far(0)
-            self.navigation.builder.show_sections()
 
     # Threads
 

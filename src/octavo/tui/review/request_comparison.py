@@ -137,11 +137,6 @@ class Comparison:
         if self.revisions is not None:
             self.diffs.stop()
 
-    def drop_hidden(self) -> None:
-        """Drop all diffs except the shown diff. Saves memory while another view is open."""
-        if self.revisions is not None:
-            self.diffs.drop_hidden()
-
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
         """Run `work`, a function and not a coroutine, as a worker, and cancel the other workers of `group`."""
         self._view.run_worker(work, exclusive=True, group=group)

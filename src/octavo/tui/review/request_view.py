@@ -30,7 +30,6 @@ from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.list_view import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
-from octavo.tui.core.routes import can_return_to
 from octavo.tui.core.view import View, current_view, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 from octavo.tui.reader.diff_navigation import ThreadOnOtherPageRequested
@@ -462,11 +461,6 @@ class ChangeRequestScreen(View):
         super().refresh_data()
         self.changed_tree.load_marks()
         self.page_diff.retry()
-
-    def on_screen_suspend(self) -> None:
-        if can_return_to(self.app.screen):  # The view stays visible below a dialog, so its diffs are kept.
-            self.comparison.drop_hidden()
-            self.page_diff.all_pages.drop_hidden()
 
     def on_screen_resume(self) -> None:
         if not is_whole(self):
