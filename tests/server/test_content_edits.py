@@ -37,6 +37,20 @@ async def test_compatible_response_is_the_change_request(ask: Ask) -> None:
     assert answer["object"] == "change-request"
 
 
+async def test_page_is_edited_as_json_document(ask: Ask) -> None:
+    text = '# A\n\n{% hint style="info" %}\nMind **the** gap.\n{% endhint %}\n\n| a | b |\n| - | - |\n| 1 | 2 |\n'
+    editor = await SpaceEditor.open(ask, text, "# B")
+    at = await editor.propose()
+    page = await ask(content.GetPage(at=at, page_id=await editor.id("A"), format="document"))
+    as_json = content.DocumentBody(document=page.document)
+    await editor.edit(
+        at, content.InsertPage(document=as_json), content.UpdatePage(page=await editor.id("B"), document=as_json)
+    )
+    assert await editor.outline(at) == "A A A"
+    for copy in (await ask(content.ListPages(at=at))).pages:
+        assert (await ask(content.GetPage(at=at, page_id=copy.id, format="document"))).document == page.document
+
+
 @pytest.mark.parametrize(
     ("wrong", "status", "sentence"),
     [
@@ -48,7 +62,8 @@ async def test_compatible_response_is_the_change_request(ask: Ask) -> None:
         (update("A", into="B"), 400, "below itself"),
         (update("A", into="A"), 400, "below itself"),
         (update("A", slug=None), 400, "slug cannot be null"),
-        (content.UpdatePage(page="A", document=content.DocumentBody(document={"object": "document"})), 400, "markdown"),
+        (content.UpdatePage(page="A", document=content.DocumentBody()), 400, "document.document is required"),
+        (content.UpdatePage(page="A", document=content.DocumentBody(document={"nodes": []})), 400, "set to document"),
         (InsertFiles(files=(NewFile(name="a", url="https://a.example/x"),)), 400, "does not fetch files"),
         (InsertFiles(files=(NewFile(name="a", content_type="text/plain"),)), 400, "base64 is required"),
         (InsertFiles(files=(NewFile(name="a", base64="aaaa"),)), 400, "contentType is required"),

@@ -17,12 +17,15 @@ from octavo.documents.folders.folder import rewrite_links
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, Pages, document_id, revision_differences
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
+from octavo.lazy_import import lazy
 from octavo.server.handlers import change_requests, spaces
 from octavo.server.handlers.change_requests import base_revision_id, present_change_request
 from octavo.server.handlers.permissions import require
 from octavo.server.page_texts import evaluate_text, expand_includes
 from octavo.server.rest import Refusal, RequestContext, handle, omit, paginate
 from octavo.server.store import Json, MissingResource, image_size
+
+_to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: few clients send documents
 
 CHANGES_LIMIT = 10
 """Number of changes in a response to `content.ListChanges`, unless the request has a limit."""
@@ -485,9 +488,12 @@ class ContentEditor:
         return spaces.page_text(self._context, page) if new_text is None else new_text
 
     def _markdown(self, document: content.DocumentBody) -> str:
-        if document.markdown is None:
-            raise self._refusal(400, "document.markdown is required: this server accepts pages only as Markdown")
-        return document.markdown.replace("\r\n", "\n").replace("\r", "\n")
+        if document.document is not None and document.document.get("object") != "document":
+            raise self._refusal(400, "document.document must be a JSON object with object set to document")
+        markdown = document.markdown if document.document is None else _to_markdown(document.document)
+        if markdown is None:
+            raise self._refusal(400, "document.markdown or document.document is required")
+        return markdown.replace("\r\n", "\n").replace("\r", "\n")
 
     def _add_reference(self, ref: str | None, url: str) -> None:
         if ref is None:
