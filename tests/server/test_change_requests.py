@@ -310,6 +310,10 @@ async def set_rules(ask: Ask, editor: SpaceEditor, *each: dict[str, Any]) -> Non
         ({"rule": "require_change_request_description"}, "a description is required"),
         ({"rule": "require_author_to_merge"}, "only the author can merge: Jun Lund"),
         ({"rule": "require_up_to_date_change_request"}, "update this change request first"),
+        ({"rule": "custom", "expression": "reviews.length > 9"}, "reviews.length > 9 must be true"),
+        ({"rule": "custom", "expression": "actor.id == changeRequest.createdBy.id"}, "must be true"),
+        ({"rule": "custom", "expression": "not an expression"}, "must be true"),
+        ({"rule": "require_agent_review"}, "this server cannot check it"),
     ],
 )
 async def test_unmet_merge_rule_is_named(ask: Ask, rule: dict[str, Any], sentence: str) -> None:
@@ -343,7 +347,8 @@ async def test_met_merge_rules_allow_the_merge(ask: Ask) -> None:
         {"rule": "require_up_to_date_change_request"},
         {"rule": "require_change_request_subject"},
         {"rule": "require_change_request_description"},
-        {"rule": "custom", "expression": "reviews.length > 9"},
+        {"rule": "custom", "expression": 'reviews.length == 2 && reviews[0].reviewer.id == "tom"'},
+        {"rule": "custom", "expression": 'space.title == "Docs" && changeRequest.status == "draft"'},
     )
     await approve(ask, at, "mia", "changes-requested")
     await approve(ask, at, "tom")

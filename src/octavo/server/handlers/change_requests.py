@@ -10,11 +10,11 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.merge_rules import MergeCandidate, bypasses, parse_merge_rules
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.reviews import Review
-from octavo.api.users import User
+from octavo.documents.site_rules import evaluate_expression
 from octavo.lazy_import import lazy
+from octavo.server.handlers import spaces
 from octavo.server.handlers.organizations import present_user, refuse_malformed_document
 from octavo.server.handlers.permissions import require
-from octavo.server.handlers.spaces import add_revision, get_current, get_revision, set_current, visible_spaces
 from octavo.server.rest import Refusal, RequestContext, handle, omit, paginate, presents, request_fields
 from octavo.server.store import Json, MissingResource
 
@@ -111,14 +111,14 @@ def refuse_closed(change_request: Json, action: str) -> None:
 
 @handle.register
 def _list(op: change_requests.List | change_requests.ListOfOrganization, context: RequestContext) -> Json:
-    spaces = (
+    space_ids = (
         [op.at.space_id]
         if isinstance(op, change_requests.List)
-        else [space["id"] for _, space in visible_spaces(context, op.at.organization_id)]
+        else [space["id"] for _, space in spaces.visible_spaces(context, op.at.organization_id)]
     )
     pairs = [
         ((change_request["updatedAt"], space, change_request["number"]), change_request)
-        for space in spaces
+        for space in space_ids
         for change_request in context.store.all(f"/spaces/{space}/change-requests", status=op.status)
         if op.creator in (None, change_request["createdBy"])
         and (op.contributor is None or op.contributor in {user for user, _ in _contributions(context, change_request)})
@@ -198,33 +198,36 @@ def _refuse_unmet_merge_rules(context: RequestContext, space: Json, change_reque
     if bypasses(rules, context.caller):
         return
     current_reviews = [
-        Review(
-            id=review["id"],
-            status=review["status"],
-            reviewer=User.model_validate(present_user(context, review["reviewer"])),
-        )
+        {**omit(review, "comment", "requestedBy"), "reviewer": present_user(context, review["reviewer"])}
         for review in context.store.all(f"/spaces/{space['id']}/change-requests/{change_request['id']}/reviews")
         if not review["outdated"]
     ]
     names = {each: present_user(context, each)["displayName"] for each in (*rules.users, change_request["createdBy"])}
-    request = ChangeRequest.model_validate(present_change_request(context, change_request))
-    candidate = MergeCandidate(request, current_reviews, context.caller, names)
+    presented = present_change_request(context, change_request)
+    candidate = MergeCandidate(
+        ChangeRequest.model_validate(presented), [*map(Review.model_validate, current_reviews)], context.caller, names
+    )
+    values = {"changeRequest": presented, "reviews": current_reviews, "actor": present_user(context, context.caller)}
     for rule in rules.rules:
         state, phrase = candidate.check(rule)
-        if state == "unmet":
-            raise Refusal(409, f"Merge rule {rule['rule']} is not met: {phrase}.")
+        if rule["rule"] == "custom":
+            is_true = evaluate_expression(rule["expression"], {**values, "space": spaces.present_space(context, space)})
+            state, phrase = "met" if is_true else "unmet", f"{rule['expression']} must be true"
+        if state != "met":
+            reason = phrase if state == "unmet" else "this server cannot check it"
+            raise Refusal(409, f"Merge rule {rule['rule']} is not met: {reason}.")
 
 
 def merge(context: RequestContext, change_request: Json) -> Json:
     """Merge a change request into main without checking permissions or merge rules. Return a `MergeResult`."""
     space_id = change_request["space"]
-    main = get_current(context, space_id)
+    main = spaces.get_current(context, space_id)
     outcome = _merge_contents(context, change_request, main)
     parents = [main["id"], change_request["revision"]]
-    revision = add_revision(
+    revision = spaces.add_revision(
         context, space_id, outcome.content, type="merge", parents=parents, merged_from=change_request["id"]
     )
-    set_current(context, space_id, revision)
+    spaces.set_current(context, space_id, revision)
     now = context.timestamp()
     context.store.update(
         f"/spaces/{space_id}/change-requests/{change_request['id']}",
@@ -249,10 +252,10 @@ def update_from_main(context: RequestContext, change_request: Json) -> Json:
     """Merge main into a change request, unless that is up to date. Return a `MergeResult` of the API."""
     if not is_outdated(context.store.get(f"/spaces/{change_request['space']}"), change_request):
         return {"revision": change_request["revision"], "result": "update"}
-    main = get_current(context, change_request["space"])
+    main = spaces.get_current(context, change_request["space"])
     outcome = _merge_contents(context, change_request, main)
     parents = [change_request["revision"], main["id"]]
-    revision = add_revision(context, change_request["space"], outcome.content, type="update", parents=parents)
+    revision = spaces.add_revision(context, change_request["space"], outcome.content, type="update", parents=parents)
     context.store.update(
         f"/spaces/{change_request['space']}/change-requests/{change_request['id']}",
         revision=revision["id"],
@@ -263,8 +266,8 @@ def update_from_main(context: RequestContext, change_request: Json) -> Json:
 
 
 def _merge_contents(context: RequestContext, change_request: Json, main: Json) -> RevisionMerge:
-    base = get_revision(context, change_request["space"], base_revision_id(change_request))
-    proposed = get_revision(context, change_request["space"], change_request["revision"])
+    base = spaces.get_revision(context, change_request["space"], base_revision_id(change_request))
+    proposed = spaces.get_revision(context, change_request["space"], change_request["revision"])
     merge: RevisionMerge = _merge_revisions(
         base, main, proposed, f"#{change_request['number']}", context.store.text, context.store.put_blob
     )
