@@ -321,3 +321,18 @@ async def test_title_of_a_tab_that_is_not_selected_is_marked() -> None:
         await pilot.press("n")
         assert marked_text(app.pane) == "b tool"
         assert bar_column(app.pane) == ["Run the b tool."]
+
+
+async def test_next_match_follows_the_selected_match_after_the_page_changes() -> None:
+    paragraphs = [f"Paragraph {number} has a word." for number in range(12)]
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 16)) as pilot:
+        app.pane.show_markdown("\n\n".join(paragraphs), key="p")
+        await pilot.press("slash", *"word", "enter", "n", "n", "n")
+        assert app.pane.find_bar.search_status == "4 of 12"
+        app.pane.show_markdown("\n\n".join(["A new word.", "And no more.", *paragraphs]), key="p")
+        await pilot.pause()
+        assert app.pane.find_bar.search_status == "5 of 13"
+        await pilot.press("n")
+        assert bar_column(app.pane) == ["Paragraph 4 has a word."]
+        assert marked_text(app.pane) == "word"

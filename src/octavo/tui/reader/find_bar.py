@@ -258,10 +258,12 @@ class FindBar(PanePart):
         return self._selected_match.chunk_index if self._selected_match is not None else -1
 
     def content_changed(self, *, match_chunk_index: int = -1) -> None:
-        """Search again, because the page has changed. If the chunk of the selected match has another index now,
-        `match_chunk_index` is the new index."""
-        if self._selected_match is not None and match_chunk_index >= 0:
-            self._selected_match = self._selected_match._replace(chunk_index=match_chunk_index)
+        """Search again, because the page has changed. `match_chunk_index` is the new index of the chunk of the selected
+        match. If it is -1, the chunk is found by the key of its block."""
+        if (match := self._selected_match) is not None:
+            if match_chunk_index < 0:
+                match_chunk_index = self.viewport.contents.find_chunk_index(match.chunk_index, match.path[0].key)
+            self._selected_match = match._replace(chunk_index=match_chunk_index)
             self._highlighted_match = match_chunk_index, self._highlighted_match[1]
         self._text_finder = None
         self._spans = {}

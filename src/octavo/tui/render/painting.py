@@ -138,6 +138,9 @@ class Match(NamedTuple):
     path: tuple[Block, ...]
     """The block and the blocks that contain it, from the top-level block to `block`."""
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Match) and self[:2] == other[:2]  # The blocks may be of different versions of a page.
+
 
 class MatchSpan(NamedTuple):
     """Cells of one line that show a match. A wrapped match has a span on each line."""
