@@ -70,7 +70,7 @@ class LineInput(Input, ScrollWidget):
         self._paste(self.app.clipboard)
 
     def _paste(self, text: str) -> None:
-        self.replace(_first_line(text), *self.selection)
+        self.replace(_one_line(text), *self.selection)
 
 
 class TextEditor(TextArea):
@@ -135,9 +135,8 @@ class TextEditor(TextArea):
         self.move_cursor(result.end_location)
 
 
-def _first_line(text: str) -> str:
-    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()
-    return safe_address(lines[0]) if lines else ""
+def _one_line(text: str) -> str:
+    return safe_address(" ".join(text.strip()[:MAX_INPUT_LENGTH].splitlines()))
 
 
 MAX_ENTRIES = 5000
