@@ -95,6 +95,25 @@ async def test_comment_on_a_block_that_is_edited_meanwhile_quotes_it(stage: Stag
             assert sent.node == next(each.key for each in parse(text).walk() if each.plain().startswith(new_text))
 
 
+async def test_comment_from_a_table_row_that_is_edited_meanwhile_is_on_this_row(stage: Stage) -> None:
+    async with stage.play() as run:
+        scenario = RequestScenario(run)
+        page, table = (
+            (await scenario.page("Quickstart")).id,
+            "| Harbour | Depth |\n|-|-|\n| North | 4 m |\n| Southern | 5 m |\n",
+        )
+        await scenario.publish(edit_page(page, table))
+        await run.see("Your first tide")
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", "Southern")
+        await run.press("right_parenthesis", "right_parenthesis", "right_parenthesis", "enter")
+        await run.see("row 2 of 2")
+        await scenario.publish(edit_page(page, table.replace("Southern", "The southern one")))
+        await wait_for_background_refresh(run)
+        await run.press("c")
+        await run.see("Comment on Quickstart", "┊ Southern")
+
+
 async def test_comment_on_the_whole_page_has_no_block(stage: Stage) -> None:
     async with stage.play() as run:
         await select_first_paragraph(run)

@@ -151,10 +151,11 @@ class PageDiscussion:
         thread = None if is_whole_page else self.thread_of_selected_line()
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
-    def comment(self) -> None:
-        """Open the composer for a comment on the selected block, or for a reply if the line of a thread is selected."""
+    def comment(self, block: Block | None = None) -> None:
+        """Open the composer for a comment on `block`, by default the selected block. On the line of a thread, open the
+        composer for a reply."""
         pages = self._pages
-        block, page, at = pages.visible_block, pages.visible_page, pages.discussion
+        block, page, at = block or pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":
             if (thread := self.thread_on(block)) is not None:
                 thread_actions.reply(self._view.shell, at, thread)

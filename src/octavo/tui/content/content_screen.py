@@ -386,8 +386,8 @@ class ContentScreen(View, DelayedCopyScreen):
         self.open_space.history.save_soon()
 
     @on(Reader.CommentRequested)
-    def _on_comment_requested(self) -> None:
-        self.page_discussion.comment()
+    def _on_comment_requested(self, message: Reader.CommentRequested) -> None:
+        self.page_discussion.comment(message.block)  # The cursor may have moved since.
 
     @on(Reader.ThreadRequested)
     def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:
