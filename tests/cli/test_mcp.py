@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -345,3 +346,24 @@ def test_closed_standard_input_is_named(tmp_path: Path) -> None:
     ran = subprocess.run(command, env=line.environ, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("octavo: Could not serve the tools: standard input or output is closed.")
+
+
+@needs_mcp
+@pytest.mark.parametrize("is_interrupted", [True, False], ids=["interrupted", "output is closed"])
+def test_server_ends_without_a_traceback(demo: CommandLine, is_interrupted: bool) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        demo.command("mcp", "--demo"), stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=demo.environ
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if not is_interrupted:
+            process.stdout.close()
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": LEGACY}) + "\n")
+        process.stdin.flush()
+        if is_interrupted:
+            assert "octavo" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == -signal.SIGINT
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (-signal.SIGINT if is_interrupted else 0, "")

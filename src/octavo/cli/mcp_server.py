@@ -29,8 +29,11 @@ async def serve(toolbox: Toolbox) -> None:
     server = Server(
         "octavo", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
     )
-    async with stdio_server() as (read_stream, write_stream):
-        await server.run(read_stream, write_stream, server.create_initialization_options())
+    try:
+        async with stdio_server() as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
+    except* BrokenPipeError:
+        pass  # The agent has ended.
 
 
 def _describe_tool(tool: Tool) -> types.Tool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     options.space = None
     # Removed, because OCTAVO_SPACE may list several spaces, but `RefResolver` and child programs expect one.
     os.environ.pop("OCTAVO_SPACE", None)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Otherwise, ctrl+c would wait for a line of input.
 
     async def use_session(session: Session) -> None:
         os.environ.pop("OCTAVO_API_KEY", None)
