@@ -74,7 +74,7 @@ def _texts_of_file(local_files: LocalFiles, change: FileChange) -> PageTexts:
 
 
 FIELDS = tuple(
-    Field(each.name, each.type, is_extra=each.name in ("threads", "findings"))
+    Field(each.name, "object?" if each.name == "change" else each.type, each.name in ("threads", "findings"))
     for each in review_export.FIELDS
     if each.name != "proposed"
 )
