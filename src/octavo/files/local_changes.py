@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
+from octavo.api.folding import fold
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
@@ -21,6 +22,7 @@ from octavo.documents.folders.folder import (
     ContentsEntry,
     Folder,
     Problem,
+    composed_path,
     is_page_path,
     natural_order,
     walk_entries,
@@ -255,11 +257,14 @@ class LocalFiles:
     unlisted: list[str] = field(default_factory=list)
     """Paths of new pages that are not in `SUMMARY.md`."""
     problems: list[Problem] = field(default_factory=list)
+    _names: Mapping[str, str] = field(default_factory=dict)
+    """Paths of the files as they are on disk, by exact path and by folded path."""
 
     @classmethod
     def read(cls, folder: PulledFolder) -> LocalFiles:
         """Read the files of a pulled folder. Raises OSError, or NotPulled if the stored last pull is damaged."""
-        files = cls(folder)
+        names = list(_regular_files(folder.pages))
+        files = cls(folder, _names={fold(name): name for name in names} | {name: name for name in names})
         for path in {SUMMARY, *files_after_proposal(folder)} | folder.files.keys():
             files._read(path)
         source = Folder(folder.top.resolve(), folder.pages.resolve())
@@ -268,7 +273,7 @@ class LocalFiles:
         for path in listed_paths:
             if path not in files.data and not why_unsafe(path):
                 files._read(path)
-        pages, assets = _untracked_pages_and_assets(folder)
+        pages, assets = _untracked_pages_and_assets(folder, names)
         for path in assets:
             files._read(path)
         files.unlisted = [path for path in pages if path not in listed_paths]
@@ -280,8 +285,8 @@ class LocalFiles:
 
     def _read(self, path: str) -> None:
         data = self.folder.data(path)
-        if data is not None:
-            self.data[path] = data
+        if data is not None:  # A disk that ignores case returns a file that was renamed to another case.
+            self.data[self._names.get(path) or self._names.get(fold(path), path)] = data
 
     def text(self, path: str) -> str:
         """Return the normalized text of a file. Empty if there is no such file."""
@@ -375,9 +380,9 @@ def _with_bullets_of(text: str, summary: str) -> str:
     return _BULLET.sub(lambda item: indentation * (len(item[1]) // 2) + bullet, summary)
 
 
-def _untracked_pages_and_assets(folder: PulledFolder) -> tuple[list[str], list[str]]:
+def _untracked_pages_and_assets(folder: PulledFolder, paths: Iterable[str]) -> tuple[list[str], list[str]]:
     pages, assets = [], []
-    for path in _regular_files(folder.pages):
+    for path in paths:
         if path in folder.files or why_unsafe(path):
             continue
         if path.startswith(f"{ASSETS.as_posix()}/"):
@@ -398,7 +403,7 @@ def _regular_files(top: Path) -> Iterator[str]:
         for name in sorted(file_names):
             path = Path(folder) / name
             if path.is_file() and not path.is_symlink():
-                yield path.relative_to(top).as_posix()
+                yield composed_path(top, path.relative_to(top).as_posix())
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:

@@ -20,11 +20,19 @@ from typing import Any, Literal, Self, get_args
 
 from octavo.api import content
 from octavo.api.content import File, Page, Revision
+from octavo.api.folding import fold
 from octavo.api.operation import ContentRef
 from octavo.concurrency import gather_bounded
 from octavo.data.access import Send
 from octavo.data.database import lock_file
-from octavo.documents.folders.folder import IGNORED_FOLDERS, SPECIAL_FOLDER, THROUGH_LINK, passes_link, why_unsafe
+from octavo.documents.folders.folder import (
+    IGNORED_FOLDERS,
+    SPECIAL_FOLDER,
+    THROUGH_LINK,
+    is_same_file,
+    passes_link,
+    why_unsafe,
+)
 from octavo.documents.folders.layout import normalize
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.untrusted_input import parse_json
@@ -225,8 +233,11 @@ class PulledFolder:
                     continue
                 (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
                 replacements.enter_context(_replacement(self.pages / path, data))
+        new_paths = {fold(path): path for path in data_by_path}
         for path in deleted:
-            self._delete(path)
+            # On a disk that ignores case, a new file may have replaced this one.
+            if not is_same_file(self.pages / path, self.pages / new_paths.get(fold(path), "")):
+                self._delete(path)
         return reasons
 
     def _delete_leftovers(self) -> None:

@@ -12,6 +12,7 @@ import os
 import posixpath
 import re
 import stat
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -175,12 +176,23 @@ class Folder:
         directory = self.root / folder  # Not relative, because `root` changes when `.gitbook.yaml` is read.
         if directory not in self._file_names:
             try:
-                names = sorted(os.listdir(directory))
+                names = sorted(composed_path(directory, name) for name in os.listdir(directory))
             except (OSError, ValueError):
                 names = []
             by_folded_name = {fold(name): name for name in reversed(names)}
             self._file_names[directory] = by_folded_name | {name: name for name in names}
         return self._file_names[directory]
+
+
+def composed_path(top: Path, path: str) -> str:
+    """Return `path` with composed accents if it leads to the same file in `top`. Some disks return decomposed names."""
+    composed = unicodedata.normalize("NFC", path)
+    return composed if composed != path and is_same_file(top / composed, top / path) else path
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to the same existing file."""
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def walk_entries(entries: list[ContentsEntry]) -> Iterator[ContentsEntry]:
