@@ -219,6 +219,17 @@ def test_folder_of_another_server_is_refused(demo: CommandLine, docs: Path) -> N
     assert "This folder was pulled from octavo:demo, not from octavo:folder. Use --demo." in ran.err
 
 
+def test_diff_names_the_old_path_of_a_renamed_file(demo: CommandLine, docs: Path) -> None:
+    page, summary = (docs / "people/first-week.md").rename(docs / "people/first-days.md"), docs / "SUMMARY.md"
+    page.write_text(page.read_text() + "\nAsk for a key.\n")
+    summary.write_text(summary.read_text().replace("first-week.md", "first-days.md"))
+    told = demo.run("diff", "people/first-days.md", cwd=docs).out
+    assert told.startswith("→ people/first-days.md  Your first week  +4 −0\n  moved from people/first-week.md\n")
+    raw = demo.run("diff", "people/first-days.md", "--raw", cwd=docs).out
+    assert raw.startswith("--- a/people/first-week.md\n+++ b/people/first-days.md\n")
+    assert demo.run("restore", "people/first-week.md", "SUMMARY.md", cwd=docs).code == 0
+
+
 def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: Path) -> None:
     path = docs / "people/first-week.md"
     path.write_text(path.read_text() + "\nAsk for a key.\n")

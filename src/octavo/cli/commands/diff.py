@@ -178,6 +178,7 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
+    head += f"  moved from {page.old_path}\n" if page.old_path else ""
     head += "".join(f"  {each}\n" for each in page.item.settings)
     if page.old_markdown == page.new_markdown:
         return head
@@ -213,9 +214,12 @@ def _unified(page: PageTexts, context: int) -> str:
     """Return the changes of a page as a patch for `patch -p1`. Empty if the texts are equal."""
     if page.old_markdown == page.new_markdown:
         return ""
-    name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
+    paths = (
+        each if each.endswith((".md", ".yaml")) else f"{each}.md" for each in (page.old_path or page.path, page.path)
+    )
     old_name, new_name = (
-        f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.old_markdown), ("b", page.new_markdown))
+        f"{side}/{path}" if text else "/dev/null"
+        for side, path, text in zip("ab", paths, (page.old_markdown, page.new_markdown), strict=True)
     )
     lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old_name, new_name, n=context)
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
