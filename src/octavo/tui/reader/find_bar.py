@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from rich.style import Style
@@ -17,7 +16,7 @@ from textual.strip import Strip
 from octavo.api.safety import safe_line
 from octavo.tui.core.external_links import MAX_COPIED_BYTES, is_too_long_to_copy
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.reading_position import START, LinePosition, Lines
+from octavo.tui.reader.reading_position import START, LinePosition
 from octavo.tui.reader.viewport import PanePart, Viewport, app_of, explain
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.painting import (
@@ -381,62 +380,16 @@ FIND_COMMANDS: Commands[FindBar] = Commands(
 )  # fmt: skip
 
 
-FIRST_COLLECT_SECONDS = 0.015
-"""Seconds for which selected text is collected at once. The rest is collected between key presses."""
-
-
 class CopyPending(SkipAction):
-    """Raised if the selected text cannot be copied at once and will be copied later."""
+    """Raised if the selected text is not loaded yet and will be copied later."""
 
 
 class DelayedCopyScreen(Screen[None]):
-    """Screen on which a long selection is copied later, not at once."""
+    """Screen on which a selection that is not loaded yet is copied later."""
 
     def action_copy_text(self) -> None:
         with suppress(CopyPending):  # The pane has told the user that the text is copied later.
             super().action_copy_text()
-
-
-class SelectionCollector:
-    """Collects the selected text chunk by chunk, because rendering a long selection takes long."""
-
-    def __init__(self, selection: Selection, virtual_lines: Lines) -> None:
-        self.selection, self.virtual_lines = selection, virtual_lines
-        start, end = selection
-        self._first, line = virtual_lines.chunk_at(start.y) if start is not None else (0, 0)
-        self._start = (line, start.x) if start is not None else None
-        last_chunk_index, line = virtual_lines.chunk_at(end.y) if end is not None else (None, 0)
-        self._last = math.inf if last_chunk_index is None else last_chunk_index
-        self._end = (line, end.x) if end is not None else None
-        self._next = self._first
-        self._texts: list[str] = []
-        self._size = 0
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._texts)
-
-    def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for about `seconds`. Return True if all selected text is collected, or as much as the clipboard
-        can hold. `margin_of` returns the left margin of a chunk."""
-        end_time, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
-        while self._next < len(virtual_lines) and self._next <= self._last and self._size <= MAX_COPIED_BYTES:
-            chunk_index, self._next = self._next, self._next + 1
-            start = self._start if chunk_index == self._first else None
-            end = self._end if chunk_index == self._last else None
-            if lines := virtual_lines.lines(chunk_index)[: None if end is None else end[0] + 1]:
-                lines = lines[0 if start is None else start[0] :]
-                start, end = start and (0, start[1]), end and (len(lines) - 1, end[1])
-                self._texts.append(text_between(lines, margin_of(chunk_index), start, end))
-                self._size += len(self._texts[-1])
-            if time.perf_counter() >= end_time:
-                return False
-        return True
-
-    @property
-    def needs_more_lines(self) -> bool:
-        """True if the selection continues in text that has no lines yet."""
-        return self._last >= len(self.virtual_lines) and self._size <= MAX_COPIED_BYTES
 
 
 class TextSelection(PanePart):
@@ -444,7 +397,8 @@ class TextSelection(PanePart):
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
-        self._collector: SelectionCollector | None = None
+        self._waiting: Selection | None = None
+        """Selection to copy when the page is parsed. None if no selection waits."""
 
     def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
         """Return strips with the selected text highlighted. `line` is the number of the line in the first strip."""
@@ -456,46 +410,52 @@ class TextSelection(PanePart):
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text and a line break, in the form that Textual expects. None if the pane has no lines.
-        Raises CopyPending if collecting the text takes too long."""
-        seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, DelayedCopyScreen) else math.inf
-        if self._collect(selection, seconds):
-            collector, self._collector = self._collector, None
-            return (collector.text, "\n") if collector is not None and len(self.viewport.virtual_lines) else None
+        Raises CopyPending if the selection continues in text that is not parsed yet."""
+        text, is_complete = self._collect(selection)
+        if is_complete or self.viewport.contents.is_fully_parsed:
+            self._waiting = None
+            return (text, "\n") if len(self.viewport.virtual_lines) else None
+        self._waiting = selection
         explain(self.viewport.widget, "Octavo will copy the selection when it is fully loaded.")
-        self.viewport.continue_work()
         raise CopyPending
 
-    def _collect(self, selection: Selection, seconds: float) -> bool:
-        collector, contents = self._collector, self.viewport.contents
-        if (
-            collector is None
-            or collector.selection != selection
-            or collector.virtual_lines is not self.viewport.virtual_lines
-        ):
-            collector = self._collector = SelectionCollector(selection, self.viewport.virtual_lines)
-        is_complete = collector.collect(contents.margin_of, seconds)
-        return is_complete and (contents.is_fully_parsed or not collector.needs_more_lines)
+    def _collect(self, selection: Selection) -> tuple[str, bool]:
+        """Return the selected text in the lines, or as much as the clipboard can hold. Also return False if the
+        selection may continue in text that has no lines yet."""
+        (start, end), virtual_lines = selection, self.viewport.virtual_lines
+        first_index, first_line = virtual_lines.chunk_at(start.y) if start is not None else (0, 0)
+        last_index, last_line = virtual_lines.chunk_at(end.y) if end is not None else (len(virtual_lines) - 1, 0)
+        texts: list[str] = []
+        size = 0
+        for index in range(first_index, last_index + 1) if len(virtual_lines) else ():
+            text_start = (0, start.x) if start is not None and index == first_index else None
+            is_last = end is not None and index == last_index
+            lines = virtual_lines.lines(index)[first_line if text_start else 0 : last_line + 1 if is_last else None]
+            text_end = (len(lines) - 1, end.x) if end is not None and is_last else None
+            if lines:
+                texts.append(text_between(lines, self.viewport.contents.margin_of(index), text_start, text_end))
+                size += len(texts[-1])
+            if size > MAX_COPIED_BYTES:
+                return "\n".join(texts), True
+        return "\n".join(texts), end is not None
 
     def cancel_copy(self) -> None:
-        """Cancel a copy that has not finished, and tell the user that nothing was copied."""
-        if self._collector is not None:
-            self._collector = None
+        """Cancel a copy that waits, and tell the user that nothing was copied."""
+        if self._waiting is not None:
+            self._waiting = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")
 
     @property
     def has_work(self) -> bool:
-        """True if a copy is not finished and can continue, because the page is parsed."""
-        return self._collector is not None and self.viewport.contents.is_fully_parsed
+        """True if a copy waits and can be made now, because the page is parsed."""
+        return self._waiting is not None and self.viewport.contents.is_fully_parsed
 
     def work_for(self, seconds: float) -> None:
-        """Collect selected text for about `seconds`. Copy the text as soon as it is complete."""
-        selection = self.viewport.widget.text_selection
-        if self._collector is None or selection != self._collector.selection:
-            self._collector = None  # The user has changed the selection.
-        elif self._collect(selection, seconds):
-            text = self._collector.text
+        """Copy the selection that waits, unless the user has changed it."""
+        selection, self._waiting = self._waiting, None
+        if selection is not None and selection == self.viewport.widget.text_selection:
             self.viewport.widget.screen.action_copy_text()
-            if not is_too_long_to_copy(text):
+            if not is_too_long_to_copy(self._collect(selection)[0]):
                 app_of(self.viewport.widget).say("Copied the selection.")
 
 
