@@ -228,22 +228,17 @@ _QUOTE_LENGTH = 60
 _MAX_BLOCKS = 4_000
 """Pages with more text blocks are not searched for similar blocks."""
 
-_SEARCHED_AT_ONCE = 200_000
-"""Maximum of the number of threads times the length of the page. Above it, a background thread searches."""
-
 WordChange = Literal["", "changed", "gone"]
 """The change of the words that a thread quotes. Empty if they are unchanged."""
 
 
 class ThreadAnchors:
-    """Finds the blocks of a page on which threads are. While a `search` is needed, blocks are found only by their keys."""
+    """Finds the blocks of a page on which threads are, by their keys or by their texts."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
         """`is_complete` is False while a part of the page is not loaded. No block counts as deleted then."""
         self.document = document
         self.is_complete = is_complete
-        self.is_searching = False
-        """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
         """Keys of the blocks found for threads, by ID and preview of the block in the thread."""
         self._similar_keys: dict[str, str] = {}
@@ -269,22 +264,8 @@ class ThreadAnchors:
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, even if edited. The same as `by_key` while a `search` is needed."""
-        return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
-
-    def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether `search` must be called before blocks can be found by their text."""
-        nodes = (each.target.node for each in threads)
-        unknown_nodes = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
-        return len(unknown_nodes) * len(self.document.source) > _SEARCHED_AT_ONCE
-
-    def search(self, threads: Iterable[Comment]) -> None:
-        """Find the blocks of threads by their text. The search is slow, so call it in a background thread."""
-        for thread in threads:
-            self._found_key(thread)
-
-    def _found_key(self, thread: Comment) -> str:
-        return self._exact_key(thread) or self._likely_key(thread)
+        """Return threads by the key of their block, even if the block was edited."""
+        return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
         """Return whether a thread's block begins with other letters or digits than the quote. False without a block."""
@@ -367,32 +348,17 @@ class TwoVersionAnchors:
     def __init__(self, documents: tuple[Document, Document]) -> None:
         self.documents = documents
         self._old, self._new = map(ThreadAnchors, documents)
-        self.is_searching = False
-        """True while `search` runs in a background thread."""
-
-    def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether `search` must be called before blocks can be found by their text."""
-        return self._new.needs_search(threads)
-
-    def search(self, threads: Sequence[Comment]) -> None:
-        """Find the blocks of threads by their text. The search is slow, so call it in a background thread."""
-        self._new.search(threads)
-        self._old.by_exact_block(threads)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, or by "" if they are on no block. If a `search` is needed, threads
-        that are found only by text are left out."""
+        """Return threads by the key of their block, or by "" if they are on no block."""
         threads_by_key: dict[str, list[Comment]] = {}
         remaining_threads = list(threads)
-        groupings_by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
-        is_incomplete = self.needs_search(remaining_threads)
-        for group_threads in (self._new.by_key, self._old.by_key, *(() if is_incomplete else groupings_by_text)):
+        groupings = (self._new.by_key, self._old.by_key, self._new.by_exact_block, self._old.by_exact_block)
+        for group_threads in (*groupings, self._new.by_likely_block):
             grouped_threads = group_threads(remaining_threads)
             remaining_threads = grouped_threads.pop("", [])
             for key, block_threads in grouped_threads.items():
                 threads_by_key.setdefault(key, []).extend(block_threads)
-        if is_incomplete:
-            remaining_threads = [each for each in remaining_threads if each.target.node is None]
         return {**threads_by_key, "": remaining_threads} if remaining_threads else threads_by_key
 
     def word_change(self, thread: Comment) -> WordChange:

@@ -115,7 +115,7 @@ class CommentsScreen(ListView[Thread]):
         self.active_filters = ActiveFilters(self, self.redraw_list)
         self._discussion_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
-        self.outdated_blocks = OutdatedBlocks(self, self.threads.loaded_threads, self._redraw_threads)
+        self.outdated_blocks = OutdatedBlocks(self, self._redraw_threads)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[Thread] = RowList(

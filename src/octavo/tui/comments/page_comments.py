@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-
-from textual.widget import Widget
-from textual.worker import WorkType
 
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Create
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.documents.blocks import Block
-from octavo.documents.suggestions import ThreadAnchors, TwoVersionAnchors
+from octavo.documents.suggestions import ThreadAnchors
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
@@ -82,23 +78,6 @@ class DiscussionView(Protocol):
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
-
-
-def search_blocks(
-    widget: Widget, anchors: ThreadAnchors | TwoVersionAnchors, threads: Sequence[Comment], on_found: Callable[[], None]
-) -> None:
-    """Find the blocks of `threads` in the background, then call `on_found`. Does nothing if the blocks are known, or if
-    a search is running. Removing `widget` cancels the search."""
-
-    async def search() -> None:
-        await asyncio.to_thread(anchors.search, threads)
-        anchors.is_searching = False
-        on_found()
-
-    if anchors.needs_search(threads) and not anchors.is_searching:
-        anchors.is_searching = True
-        work: WorkType[None] = search
-        widget.run_worker(work, group="blocks")
 
 
 class PageDiscussion:

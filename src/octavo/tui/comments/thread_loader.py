@@ -21,7 +21,6 @@ from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import EMPTY_PAGE
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange
-from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
 from octavo.tui.widgets.delay import Delay
@@ -203,9 +202,9 @@ class ThreadLoader:
 class OutdatedBlocks:
     """Finds out whether the blocks of outdated threads were edited or deleted. Loads the current pages for this."""
 
-    def __init__(self, view: View, threads: Callable[[], Iterable[Thread]], redraw: Callable[[], None]) -> None:
-        """`threads` returns the threads of the list. `redraw` is called when the blocks of a page are known."""
-        self._view, self._threads, self._redraw = view, threads, redraw
+    def __init__(self, view: View, redraw: Callable[[], None]) -> None:
+        """`redraw` is called when the blocks of a page are known."""
+        self._view, self._redraw = view, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
         """Anchors of the current version of a page, by page. None while it is loading, or if that failed."""
 
@@ -224,10 +223,7 @@ class OutdatedBlocks:
             self._pages[at, page.id] = None
             self._view.shell.background(self._load((at, page.id)))
         anchors = self._pages[at, page.id]
-        if anchors is None:
-            return ""
-        search_blocks(self._view, anchors, [thread.comment], self._redraw)
-        return "" if anchors.needs_search([thread.comment]) else anchors.word_change(thread.comment)
+        return anchors.word_change(thread.comment) if anchors is not None else ""
 
     async def _load(self, key: PageKey) -> None:
         op = content.GetPage(at=key[0], page_id=key[1], format="markdown")
@@ -236,8 +232,6 @@ class OutdatedBlocks:
         except ApiError:
             return  # Without the page, the rows only say “outdated”.
         anchors = TwoVersionAnchors((EMPTY_PAGE, await asyncio.to_thread(parse, page.markdown or "")))
-        threads = [each.comment for each in self._threads() if (each.at, each.page_id) == key and each.is_outdated]
-        await asyncio.to_thread(anchors.search, threads)
         if key in self._pages:
             self._pages[key] = anchors
             self._redraw()

@@ -14,7 +14,6 @@ from octavo.data.loaders import page_to_read_op
 from octavo.data.queries import all_threads_op
 from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors
-from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
 from octavo.tui.core.item_labels import adjacent_page, items_in_block, open_thread_counts, page_nodes
@@ -52,13 +51,12 @@ class SpaceThreads:
             threads, is_complete = self.ordered_threads, view.contents.is_fully_parsed
             are_loaded = self._response.value is not None
             self._anchors = self._anchors.for_document(view.document, is_complete=is_complete)
-            search_blocks(view, self._anchors, threads, self.draw)
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
             view.set_threads(
                 threads_by_block,
                 {key: len(drafts) for key, drafts in unsent.items()},
-                is_loaded=are_loaded and not self._anchors.needs_search(threads),
+                is_loaded=are_loaded,
             )
             side_panel.show(
                 view.document,
@@ -66,7 +64,7 @@ class SpaceThreads:
                 page,
                 is_complete=is_complete,
                 why_no_comment=self._why_no_comment,
-                block_change=(lambda _: "") if self._anchors.needs_search(threads) else self._anchors.block_change,
+                block_change=self._anchors.block_change,
                 drafts_in=self.drafts_in,
             )
         if (error := self._response.error) is not None:

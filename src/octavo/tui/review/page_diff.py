@@ -24,7 +24,7 @@ from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange, block_source, find_suggestions, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks, search_blocks
+from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks
 from octavo.tui.core.item_labels import items_in_block
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
@@ -90,9 +90,8 @@ class WordChanges:
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
         """Find out how the words quoted by the threads of a page changed, and move pending comments to the changed
-        words. Does nothing until `anchors` has found the blocks of the threads."""
-        threads = self._threads.threads_on_page(page_id)
-        for thread in () if anchors.needs_search(threads) else threads:
+        words."""
+        for thread in self._threads.threads_on_page(page_id):
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
             if entry is not None and self._changes_by_thread[thread.id] == "changed":
@@ -279,9 +278,7 @@ class PageDiff:
         """Find out how the words of threads changed on a compared page. Draw threads whose words moved to this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
-            update = partial(self.word_changes.update, change.page.id, anchors)
-            search_blocks(self._view, anchors, self._threads_of(change), update)
-            update()
+            self.word_changes.update(change.page.id, anchors)
             work: WorkType[None] = partial(self._store_added_texts, change.page.id, change.title, anchors)
             self._view.run_worker(work, group=f"added texts of {change.page.id}", exclusive=True)
 
@@ -300,13 +297,7 @@ class PageDiff:
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
         threads = self._threads_of(change)
-        search_blocks(self._view, anchors, threads, self.draw_threads)
-        is_searched = not anchors.needs_search(threads)
-
-        def word_change(thread: Comment) -> WordChange:
-            return anchors.word_change(thread) if is_searched else ""
-
-        lines = self._threads.summaries(anchors.by_block(threads), word_change, self.word_changes.moved_to)
+        lines = self._threads.summaries(anchors.by_block(threads), anchors.word_change, self.word_changes.moved_to)
         for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
             block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
             lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]

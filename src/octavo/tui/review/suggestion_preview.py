@@ -117,7 +117,6 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         old_text, new_text = (page.before.text, page.after.text) if page is not None else ("", "")
         compared = await asyncio.to_thread(compare, safe_text(old_text), safe_text(new_text))
         anchors, threads = TwoVersionAnchors((compared.old, compared.new)), tuple(self._threads.values())
-        await asyncio.to_thread(anchors.search, threads)
         self._outcome = outcome
         self._show(compared, anchors.by_block(threads))
 
