@@ -88,3 +88,13 @@ async def test_scrollbar_of_a_thread_covers_no_text(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("I asked two people to review the page about secrets:")
         await run.see("Is that an exception?")
+
+
+@pytest.mark.before_release
+async def test_arrow_keys_switch_between_the_tabs(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7")
+        await run.press("right")
+        await run.see("Instruments · drafts")
+        await run.press("left")
+        await run.see("Instruments · open")

@@ -226,9 +226,10 @@ class ListView(View, Generic[T]):
 TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     "list",
     (
-        Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
-                run=lambda _, view: view.tabs.switch(-1)),
-        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.tabs.switch(1)),
+        Command("previous_section", "left_square_bracket,left", "Previous tab", "Go to the previous tab",
+                key_display="[", shown=False, run=lambda _, view: view.tabs.switch(-1)),
+        Command("next_section", "right_square_bracket,right", "Next tab", "Go to the next tab",
+                key_display="]", run=lambda _, view: view.tabs.switch(1)),
     ),
 )  # fmt: skip
 """Commands that switch between the tabs of a list."""
