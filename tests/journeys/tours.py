@@ -34,7 +34,7 @@ READING = (
 SPACE = (
     Stop("files", ("F",), ("4 of 4", "USED 4 TIMES")),
     Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter opens the page at the block")),
-    Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
+    Stop("links-outside", ("]", "]", "]"), ("11 of 11", "console.saltmarsh.example")),
     Stop("history", ("escape", "H"), ("checked revisions", "Measured and predicted")),
     Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
     Stop(
