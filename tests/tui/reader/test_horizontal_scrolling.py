@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len, set_cell_size
+from textual.geometry import Offset
+from textual.selection import Selection
 
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
@@ -193,3 +195,20 @@ async def test_every_diff_row_has_pane_width(size: tuple[int, int]) -> None:
             assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {
                 app.pane.viewport.pane_width
             }
+
+
+async def test_copy_of_wide_code_includes_the_text_that_is_scrolled_out_of_view() -> None:
+    lines = [f"curl https://api.example.com/v1/stations/{'north/' * 12}levels", "echo done"]
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.pane.show(parse("```sh\n" + "\n".join(lines) + "\n```\n"), key="p")
+        for _ in range(3):
+            copied = app.pane.get_selection(Selection(None, None))
+            assert copied is not None
+            assert copied[0].strip().split("\n") == lines
+            await pilot.press("right")
+        assert "echo" not in screen(app.pane)
+        text = app.pane.get_selection(Selection(Offset(10, 1), Offset(20, 1)))
+        assert text is not None
+        assert text[0] in lines[0]
+        assert len(text[0]) == 10

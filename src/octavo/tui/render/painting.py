@@ -67,17 +67,22 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text between two positions without borders and bullets, for copying. A position is the number of a
-    line and a column. None stands for the start of the first line, or the end of the last."""
+    """Return the text between two positions without borders and bullets, for copying. The sign `…` at the edge of a wide
+    line stands for the text that is scrolled out of view there. A position is the number of a line and a column. None
+    stands for the start of the first line, or the end of the last."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         first_column = start[1] - margin if start is not None and start[0] == number else 0
         end_column = end[1] - margin if end is not None and end[0] == number else 1 << 30
         line_start = 0
         kept_text = ""
-        for text, _, _, is_decoration, _ in line.pieces:
+        for text, _, _, is_decoration, hidden in line.pieces:
             selected_part = text[max(0, first_column - line_start) : max(0, end_column - line_start)]
-            if not is_decoration or (selected_part and not selected_part.strip() and kept_text):
+            if hidden is not None and selected_part.strip():
+                kept_text += "".join(
+                    each.text for each in hidden.pieces if not each.is_decoration or each.text.isspace()
+                )
+            elif not is_decoration or (selected_part and not selected_part.strip() and kept_text):
                 kept_text += selected_part
             line_start += len(text)
         texts.append(kept_text.rstrip())
