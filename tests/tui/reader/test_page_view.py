@@ -565,3 +565,20 @@ async def test_visible_prompt_is_collapsed_by_one_key(expanded: str) -> None:
         assert "some words" not in screen(app.pane)
         await pilot.press("enter")
         assert "some words" in screen(app.pane)
+
+
+async def test_selected_text_is_never_replaced_by_other_text() -> None:
+    words = [f"Paragraph {number} of this page." for number in range(30)]
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("\n\n".join(words), key="p")
+        await pilot.pause()
+        await pilot.mouse_down(app.pane, offset=(2, 4))
+        await pilot.hover(app.pane, offset=(12, 4))
+        await pilot.mouse_up(app.pane, offset=(12, 4))
+        assert app.screen.get_selected_text() == "Paragraph 2"
+        await pilot.press("j")
+        assert app.screen.get_selected_text() == "Paragraph 2"
+        app.pane.show_markdown("\n\n".join(["A new first paragraph.", *words]), key="p")
+        await pilot.pause()
+        assert app.screen.get_selected_text() in (None, "Paragraph 2")

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.actions import SkipAction
 from textual.events import Key
 from textual.screen import Screen
-from textual.selection import Selection
+from textual.selection import SELECT_ALL, Selection
 from textual.strip import Strip
 
 from octavo.api.safety import safe_line
@@ -399,6 +399,11 @@ class TextSelection(PanePart):
         super().__init__(viewport)
         self._waiting: Selection | None = None
         """Selection to copy when the page is parsed. None if no selection waits."""
+
+    def lines_changed(self) -> None:
+        widget = self.viewport.widget
+        if widget.is_running and widget.text_selection not in (None, SELECT_ALL):
+            widget.screen.clear_selection()  # The selected line numbers now belong to other text.
 
     def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
         """Return strips with the selected text highlighted. `line` is the number of the line in the first strip."""
