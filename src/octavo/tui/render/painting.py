@@ -67,9 +67,9 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text between two positions without borders and bullets, for copying. The sign `…` at the edge of a wide
-    line stands for the text that is scrolled out of view there. A position is the number of a line and a column. None
-    stands for the start of the first line, or the end of the last."""
+    """Return the text between two positions without borders and bullets, for copying. A position is the number of a
+    line and a column. None stands for the start of the first line, or the end of the last. If the sign at the edge of a
+    wide line is between them, the text that is scrolled out of view there is included."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         first_column = start[1] - margin if start is not None and start[0] == number else 0
