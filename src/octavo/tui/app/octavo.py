@@ -475,8 +475,6 @@ class Octavo(Shell):
         _try_to_save_drafts(self)
         self._is_quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
-        # Removing the screens moves the focus. The new styles are never seen, so do not compute them.
-        self.stylesheet.is_frozen = True
         self.exit(0)
 
     def _update_picture(self) -> None:

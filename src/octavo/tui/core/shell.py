@@ -22,7 +22,6 @@ from octavo.tui.core.routes import NavigationHistory, Route
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.workspace import Workspace
 from octavo.tui.core.write_queue import WriteQueue, show_progress
-from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import HostApp
 
 
@@ -31,7 +30,6 @@ class Shell(HostApp[int]):
 
     open_next: Callable[[], SignInState] | None
     """Returns what the app shows when it starts again. None if Octavo quits. Raises OSError, ValueError or NotSaved."""
-    stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that was open before."""
 
@@ -88,18 +86,14 @@ class Shell(HostApp[int]):
     # Painting
 
     def delay_paint(self) -> None:
-        """Paint nothing and compute no styles until `paint_first_screen`."""
-        self.stylesheet.is_frozen = True
+        """Paint nothing until `paint_first_screen`."""
         # From Python 3.12 on, Textual starts tasks eagerly, so input would arrive before its screen exists.
         asyncio.get_running_loop().set_task_factory(None)
         self._batch = ExitStack()
         self._batch.enter_context(self.batch_update())
 
     def paint_first_screen(self) -> None:
-        """Compute the styles of the screens, and paint the first screen."""
-        self.stylesheet.is_frozen = False
-        for screen in self.screen_stack:
-            self.stylesheet.update(screen)
+        """Paint the first screen."""
         self._batch.close()
         self.screen.refresh(repaint=False, layout=True)
 

@@ -35,9 +35,6 @@ from octavo.tui.terminal.replaced_parts import replaces
 class CachedStylesheet(Stylesheet):
     """Stylesheet that parses each CSS source only once for each theme."""
 
-    is_frozen = False
-    """True while styles of changed widgets are not computed. This saves time at the start and the end of the app."""
-
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
         self._parse_cache = LRUCache(1000)  # Textual would keep only 64 sources, but Octavo has more.
@@ -48,10 +45,6 @@ class CachedStylesheet(Stylesheet):
 
     def reparse(self) -> None:
         self.parse()
-
-    def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
-        if not self.is_frozen:
-            super().update_nodes(nodes, animate)
 
 
 def is_being_removed(node: DOMNode) -> bool:
