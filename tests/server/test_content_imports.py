@@ -21,8 +21,9 @@ from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.source_reader import parse
 from octavo.server import import_sources
-from octavo.server.app import Platform
+from octavo.server.app import Platform, run_operation
 from octavo.server.import_sources import ConversionFailure, convert_docx, read_html
+from octavo.server.store import MissingResource
 from tests.server.small_platform import Ask, check_refused, space_with
 from tests.server.space_editor import SpaceEditor
 from tests.server.web_server import WebServer, run_web_server
@@ -675,6 +676,17 @@ async def test_import_needs_edit_permission(local_ask: Ask, web: WebServer) -> N
     for body in ({"url": "ftp://a.example", "source": "html"}, {"url": url, "source": "fax"}, {"source": "html"}):
         await local_ask.http("POST", f"/v1/spaces/{editor.space.space_id}/content/import", json=body)
         assert local_ask.last.status_code == 400
+
+
+async def test_import_into_a_space_that_is_deleted_meanwhile_changes_nothing(local_ask: Ask, web: WebServer) -> None:
+    space = await space_with(local_ask, one="x")
+    op = imports.Create(at=space.ref, url=web.put("/a.md", "# A"), source="markdown")
+    work = run_operation(op, local_ask.platform.context.for_user("ada"))
+    downloaded = work.run()
+    await local_ask(spaces.Delete(at=space.ref))
+    with pytest.raises(MissingResource):
+        work.finish(downloaded)
+    assert (await local_ask(spaces.Restore(at=space.ref))).revision == space.revision
 
 
 def test_document_that_unpacks_too_large_is_refused() -> None:

@@ -480,7 +480,10 @@ def _get_content(op: urls.GetContent, context: RequestContext) -> Json:
         case [_, resource_id, *_] if not ID_PATTERN.fullmatch(resource_id):
             raise MissingResource(f"/spaces/{resource_id}")
         case ["c", collection_id, *_]:
-            return {"collection": present_collection(context, _visible_collection(context, collection_id))}
+            collection = context.store.get(f"/collections/{collection_id}")
+            if not can_see_collection(context, collection):
+                raise MissingResource(f"/collections/{collection_id}")
+            return {"collection": present_collection(context, collection)}
         case ["s", space_id, "~", "changes", number, *page_segments]:
             return _present_space_url(context, space_id, number, page_segments)
         case ["s", space_id, "~", "revisions", _, *page_segments] | ["s", space_id, *page_segments]:
@@ -496,13 +499,6 @@ def _app_path_segments(url: str, context: RequestContext) -> list[str]:
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and index == 0 else part for index, part in enumerate(parts)]
     raise Refusal(400, f"url must be a link to this server: it must begin with {context.origin}/.")
-
-
-def _visible_collection(context: RequestContext, collection_id: str) -> Json:
-    collection = context.store.get(f"/collections/{collection_id}")
-    if not can_see_collection(context, collection):
-        raise MissingResource(f"/collections/{collection_id}")
-    return collection
 
 
 def _present_space_url(context: RequestContext, space_id: str, number: str | None, segments: list[str]) -> Json:

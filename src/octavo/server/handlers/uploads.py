@@ -32,7 +32,7 @@ from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.content import file_url
-from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
+from octavo.server.handlers.permissions import allows, can_see, organization_guard, organization_role, require
 from octavo.server.handlers.spaces import (
     add_edit_revision,
     get_revision,
@@ -219,6 +219,8 @@ def _fetch_function(op: imports.Create, context: RequestContext) -> Callable[[st
 
 def _require_editable(op: imports.Create, context: RequestContext) -> None:
     space = context.store.get(f"/spaces/{op.at.space_id}")
+    if not can_see(context, space):
+        raise MissingResource(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         require(context, space, "edit")
         change_requests.refuse_closed(context.store.get(change_requests.change_request_path(op.at)), "receive imports")
@@ -243,7 +245,7 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
-    _require_editable(op, context)  # checked again, because the target may have been merged or locked
+    _require_editable(op, context)  # again, because the target may have been merged, locked or deleted
     loaded, current = _read_imported_content(context, imported), get_revision_at(context, op.at)
     content = {name: [*current[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
     revision = add_edit_revision(context, current, **content, variables=loaded["variables"] | current["variables"])
