@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import SPECS, ChangeRequestRef
 from octavo.cli.arguments import build_parser
@@ -26,7 +26,7 @@ from octavo.cli.commands import review as review_command
 from octavo.cli.commands.comment import reply_to_thread, write_comment
 from octavo.cli.commands.outbox import discard_write
 from octavo.cli.connection import once_key, tell_if_run_before
-from octavo.cli.standard_streams import NOT_ALLOWED, Failure
+from octavo.cli.standard_streams import NOT_ALLOWED, UNKNOWN, Failure
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import direct
 from octavo.data.writes.machine import NewWrite
@@ -260,6 +260,20 @@ async def test_interrupted_review_without_a_verdict_is_submitted_once(text: tupl
             await review_command._review(session, options, "comment on")
             await run.until(lambda: not session.outbox.entries, "send the comments")
         assert len(run.gate.sent(comments.Create)) == 1 + bool(text)
+
+
+async def test_review_during_an_earlier_review_names_the_outbox(stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        options = build_parser("review").parse_args(["review", "harbour-api/7", "--approve"])
+        options.wait = 0.0
+        run.gate.shut(reviews.Submit)
+        for message in ("may have been sent|may still be sent", "your review is still being sent. .* octavo outbox"):
+            with pytest.raises(Failure, match=message) as failed:
+                await review_command._review(run.app.session, options, "approve")
+            assert failed.value.code == UNKNOWN
+        run.gate.open()
+        await run.until(lambda: not run.app.session.outbox.entries, "send the review")
+        assert len(run.gate.sent(reviews.Submit)) == 1
 
 
 async def test_refused_resolve_is_reported_again_and_its_reply_is_sent_once(stage: Stage) -> None:

@@ -42,12 +42,12 @@ from octavo.cli.review_import import (
     result_row,
     summary,
 )
-from octavo.cli.standard_streams import BLOCKED, FAILED, USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import BLOCKED, FAILED, UNKNOWN, USAGE, Failure, tell, write_out
 from octavo.data.access import why_not_in_space
 from octavo.data.proposed_notes import sanitize_source_name
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import Verdict, submit_review
-from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.machine import NewWrite, OutboxEntry, has_review_in_flight
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -133,6 +133,8 @@ async def _add_writes(
     if result.kind != "done" or result.result is None:
         if result.error is None and await tell_if_run_before(session, options):
             raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
+        if has_review_in_flight(session.outbox.own_entries, at):
+            raise Failure(f"Could not {action}: your review is still being sent. Look with: octavo outbox", UNKNOWN)
         raise Failure(
             f"Could not {action}: {result.message}", FAILED if result.error is None else exit_code_of(result.error)
         )
