@@ -46,7 +46,8 @@ def run(argv: Sequence[str]) -> int:
             return load_command(options.command).run(options)
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
-        if str(failure) and _wants_json(argv):
+        has_json_output = any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
+        if str(failure) and has_json_output:
             write_error(failure.as_json + "\n")
         elif isinstance(failure, WrongUsage):
             write_error(failure.text)
@@ -67,10 +68,6 @@ def _decode(argument: str) -> str:
                 shown_argument = ascii(argument[:60])
                 raise Failure(f"Could not read the argument {shown_argument}: it is not valid UTF-8.", USAGE) from None
     return argument
-
-
-def _wants_json(argv: Sequence[str]) -> bool:
-    return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 
 def _command_name(argv: Sequence[str]) -> str:

@@ -33,7 +33,6 @@ from octavo.data.queries import (
     requested_reviewers_op,
     reviews_op,
 )
-from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.lazy_import import lazy
 
@@ -169,11 +168,6 @@ def page_row(target: RefTarget, page: Page, revision_id: str | None) -> dict[str
         "description": page.description,
         "markdown": page.markdown or "",
     }
-
-
-def outline_of(markdown: str) -> list[dict[str, Any]]:
-    """Return the headings of a page, each with `level`, `title` and `anchor`."""
-    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in parse(markdown).headings]
 
 
 def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:

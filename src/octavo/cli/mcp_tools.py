@@ -308,14 +308,6 @@ async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     return _limit_items(result, "findings")
 
 
-async def _propose_comment(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    return await toolbox.propose(arguments, text=arguments["text"])
-
-
-async def _propose_suggestion(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    return await toolbox.propose(arguments, suggestion=arguments["markdown"], text=arguments.get("text", ""))
-
-
 async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
     paths = await page_paths(toolbox.session.live, at)
@@ -453,7 +445,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "propose_comment",
         "Propose a comment on a block of a change request." + _PROPOSED,
-        _propose_comment,
+        lambda toolbox, values: toolbox.propose(values, text=values["text"]),
         {**_PLACE, "text": {"type": "string", "description": "The comment, in Markdown."}},
         ("ref", "page", "text"),
         proposes=True,
@@ -461,7 +453,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "propose_suggestion",
         "Propose another text for a block of a change request." + _PROPOSED,
-        _propose_suggestion,
+        lambda toolbox, values: toolbox.propose(values, suggestion=values["markdown"], text=values.get("text", "")),
         {
             **_PLACE,
             "markdown": {"type": "string", "description": "The whole block as it should be, in Markdown."},

@@ -174,13 +174,10 @@ class Output:
             self._filter([_pick_fields(each, self._chosen) for each in self._rows])
         elif self.mode == "table":
             self._print_table()
-        if self._is_cut:
-            tell(self._cut_notice())
-
-    def _cut_notice(self) -> str:
-        if self.total is None:
-            return f"Showing the first {self._count}. Use --limit N or --all."
-        return f"Showing {self._count} of {self.total}. Use --limit {self.total} or --all."
+        if self._is_cut and self.total is None:
+            tell(f"Showing the first {self._count}. Use --limit N or --all.")
+        elif self._is_cut:
+            tell(f"Showing {self._count} of {self.total}. Use --limit {self.total} or --all.")
 
     def _print_table(self) -> None:
         if not self._rows and self._empty and self._style.is_terminal:

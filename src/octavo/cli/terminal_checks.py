@@ -88,7 +88,10 @@ def _check_colors(environ: Mapping[str, str]) -> Check:
 
 
 def _check_widths() -> Check:
-    widths = {each: _width_of(each) for each in _WIDE_CHARACTERS}
+    widths: dict[str, int] = {}
+    for each in _WIDE_CHARACTERS:
+        cursor_match = _CURSOR.search(_query_terminal(f"{each}\x1b[6n", _CURSOR))
+        widths[each] = int(cursor_match[1]) - 1 if cursor_match else 0
     if wrong_characters := [each for each, width in widths.items() if width == 1]:
         fix = "update the terminal, or avoid these characters with ascii = true"
         return Check(
@@ -97,11 +100,6 @@ def _check_widths() -> Check:
     if 2 in widths.values():
         return Check("Widths", "ok", f"{' '.join(_WIDE_CHARACTERS)} take 2 columns each")
     return Check("Widths", "ok", "unknown: the terminal does not report its cursor")
-
-
-def _width_of(text: str) -> int:
-    cursor_match = _CURSOR.search(_query_terminal(f"{text}\x1b[6n", _CURSOR))
-    return int(cursor_match[1]) - 1 if cursor_match else 0
 
 
 def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,12 +16,10 @@ from octavo.api.folding import fold
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
-    IGNORED_FOLDERS,
     SPECIAL_FOLDER,
     ContentsEntry,
     Folder,
     Problem,
-    composed_path,
     is_page_path,
     natural_order,
     walk_entries,
@@ -35,7 +32,7 @@ from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merg
 from octavo.documents.page_trees import Json, Pages, parent_ids
 from octavo.documents.sequences import unmoved_items
 from octavo.documents.source_reader import find_markers
-from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
+from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, regular_files, text_digest, text_of
 
 NEW_PAGE_PREFIX = "new:"
 """Prefix of the ID of a page that is only local, such as `new:guides/setup.md`."""
@@ -263,7 +260,7 @@ class LocalFiles:
     @classmethod
     def read(cls, folder: PulledFolder) -> LocalFiles:
         """Read the files of a pulled folder. Raises OSError, or NotPulled if the stored last pull is damaged."""
-        names = list(_regular_files(folder.pages))
+        names = list(regular_files(folder.pages))
         files = cls(folder, _names={fold(name): name for name in names} | {name: name for name in names})
         for path in {SUMMARY, *files_after_proposal(folder)} | folder.files.keys():
             files._read(path)
@@ -390,20 +387,6 @@ def _untracked_pages_and_assets(folder: PulledFolder, paths: Iterable[str]) -> t
         elif is_page_path(path) and not path.startswith(f"{SPECIAL_FOLDER}/") and path != SUMMARY:
             pages.append(path)
     return pages, assets
-
-
-def _regular_files(top: Path) -> Iterator[str]:
-    for folder, subfolders, file_names in os.walk(top):
-        is_top = Path(folder) == top
-        subfolders[:] = sorted(
-            name
-            for name in subfolders
-            if name not in IGNORED_FOLDERS and (not name.startswith(".") or (is_top and name == SPECIAL_FOLDER))
-        )
-        for name in sorted(file_names):
-            path = Path(folder) / name
-            if path.is_file() and not path.is_symlink():
-                yield composed_path(top, path.relative_to(top).as_posix())
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:

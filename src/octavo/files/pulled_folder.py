@@ -29,6 +29,7 @@ from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     SPECIAL_FOLDER,
     THROUGH_LINK,
+    composed_path,
     is_same_file,
     passes_link,
     why_unsafe,
@@ -242,20 +243,14 @@ class PulledFolder:
 
     def _delete_leftovers(self) -> None:
         """Delete the temporary files of processes that were killed."""
-        for folder, subfolders, names in os.walk(self.top):
-            subfolders[:] = [
-                name
-                for name in subfolders
-                if name in (STATE_FOLDER, SPECIAL_FOLDER) or not (name.startswith(".") or name in IGNORED_FOLDERS)
-            ]
-            for name in names:
-                path, match = Path(folder, name), _TEMPORARY_NAME.fullmatch(name)
-                if match is not None and path.is_file() and not path.is_symlink():
+        for folder in (self.top, self.top / STATE_FOLDER):
+            for path in regular_files(folder):
+                if match := _TEMPORARY_NAME.fullmatch(PurePosixPath(path).name):
                     with suppress(OSError):
                         try:
                             os.kill(int(match[1]), 0)
                         except ProcessLookupError:
-                            path.unlink()
+                            (folder / path).unlink()
 
     def _delete(self, path: str) -> None:
         """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
@@ -279,6 +274,21 @@ class PulledFolder:
         (self.top / copy).parent.mkdir(parents=True, exist_ok=True)
         _replace_atomically(self.top / copy, data)
         return copy
+
+
+def regular_files(top: Path) -> Iterator[str]:
+    """Yield the paths of the files in `top`, without those in hidden folders except `.gitbook`."""
+    for folder, subfolders, file_names in os.walk(top):
+        is_top = Path(folder) == top
+        subfolders[:] = sorted(
+            name
+            for name in subfolders
+            if name not in IGNORED_FOLDERS and (not name.startswith(".") or (is_top and name == SPECIAL_FOLDER))
+        )
+        for name in sorted(file_names):
+            path = Path(folder) / name
+            if path.is_file() and not path.is_symlink():
+                yield composed_path(top, path.relative_to(top).as_posix())
 
 
 def text_digest(text: str) -> str:
@@ -315,7 +325,9 @@ def _replacement(path: Path, data: bytes) -> Iterator[None]:
         try:
             mode = path.stat(follow_symlinks=False).st_mode & 0o777
         except OSError:
-            mode = 0o666 & ~_umask()
+            umask = os.umask(0o077)
+            os.umask(umask)
+            mode = 0o666 & ~umask
         os.chmod(temporary_path, mode)
         yield
         os.replace(temporary_path, path)
@@ -323,12 +335,6 @@ def _replacement(path: Path, data: bytes) -> Iterator[None]:
         with suppress(OSError):
             os.unlink(temporary_path)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _parse_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:

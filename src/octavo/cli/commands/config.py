@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,10 @@ def _run(options: argparse.Namespace) -> int:
                     output.add(_row(each, set_values.get(each.name)))
         case "get":
             tell(*settings.problems)
-            _print_value(_setting(options.name), set_values)
+            name = _setting(options.name).name
+            if name not in set_values:
+                raise Failure(f"{name} is not set. The default is: {BY_NAME[name].default}")
+            write_out(f"{_value_text(set_values[name].value)}\n")
         case "set":
             _set(_setting(options.name), path, options.values)
         case "unset":
@@ -108,12 +111,6 @@ def _row(setting: Setting[Any], set_value: SetValue | None) -> dict[str, Any]:
         "choices": list(setting.choices),
         "about": setting.about,
     }
-
-
-def _print_value(setting: Setting[Any], set_values: Mapping[str, SetValue]) -> None:
-    if setting.name not in set_values:
-        raise Failure(f"{setting.name} is not set. The default is: {setting.default}")
-    write_out(f"{_value_text(set_values[setting.name].value)}\n")
 
 
 def _value_text(value: Any) -> str:

@@ -125,7 +125,9 @@ class InboxList:
             for each in rows:
                 if not output.add(await self._row(loader, each)):
                     break
-            _check_complete(loader)
+            if failed := loader.snapshot().failed:
+                parts = "; ".join(f"{each.label} ({each.cause.rstrip('.')})" for each in failed[:3])
+                raise Failure(f"Could not load the whole inbox: {parts}. Run it again, or: octavo doctor")
 
     async def _watch(self, loader: InboxLoader, changed: asyncio.Event) -> None:
         poller = Poller(self._session.live, after_poll=loader.poll)
@@ -200,12 +202,6 @@ async def _wait_until_loaded(loader: InboxLoader, changed: asyncio.Event) -> Non
             await asyncio.wait_for(changed.wait(), 0.2)  # the loader may become idle without notifying
         except TimeoutError:
             continue
-
-
-def _check_complete(loader: InboxLoader) -> None:
-    if failed := loader.snapshot().failed:
-        parts = "; ".join(f"{each.label} ({each.cause.rstrip('.')})" for each in failed[:3])
-        raise Failure(f"Could not load the whole inbox: {parts}. Run it again, or: octavo doctor")
 
 
 def _filter_named(name: str) -> InboxFilter:

@@ -84,7 +84,10 @@ class _ItemPrinter:
         self._width = options.width or (self._style.columns if self._style.is_terminal else _PIPE_COLUMNS)
 
     async def print(self) -> None:
-        item = await self._find(self._options.ref)
+        ref, resolver = self._options.ref, self._resolver
+        item: RefTarget | FoundThread | User = (
+            await resolver.user(ref) if ref.startswith("@") else await item_rows.find_named(resolver, ref)
+        )
         if (self._options.revision or self._options.raw) and not (isinstance(item, RefTarget) and item.page):
             name = "--revision" if self._options.revision else "--raw"
             raise Failure(f"Could not use {name}: it needs a page, such as handbook:guides/setup.", USAGE)
@@ -105,12 +108,6 @@ class _ItemPrinter:
         else:
             await self._print_space(item)
 
-    async def _find(self, text: str) -> RefTarget | FoundThread | User:
-        resolver = self._resolver
-        if text.startswith("@"):
-            return await resolver.user(text)
-        return await item_rows.find_named(resolver, text)
-
     # Pages
 
     async def _print_page(self, target: RefTarget, page_id: str) -> None:
@@ -124,7 +121,8 @@ class _ItemPrinter:
         page = await self._load_page(at, page_id)
         row = item_rows.page_row(target, page, revision)
         if "outline" in field_names or options.outline:
-            row["outline"] = item_rows.outline_of(row["markdown"])
+            headings = parse(row["markdown"]).headings
+            row["outline"] = [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in headings]
         if "threads" in field_names:
             threads = await item_rows.load_threads(self._resolver, target)
             row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in threads]
