@@ -391,6 +391,29 @@ async def test_new_page_that_was_deleted_can_be_added_again(docs: PulledSide, ed
         assert await editor.outline(request.ref(editor.space)) == outline
 
 
+async def test_page_that_was_added_and_deleted_since_the_pull_is_named(docs: PulledSide, editor: SpaceEditor) -> None:
+    summary = docs.read("SUMMARY.md")
+    longer_summary = summary.replace("* [Setup]", "* [More](more.md)\n* [Setup]")
+    for listed in (longer_summary, summary):
+        docs.write("SUMMARY.md", listed)
+        if listed != summary:
+            docs.write("more.md", "# More\n\nText.\n")
+        else:
+            (docs.top / "more.md").unlink()
+        _, request = await propose(docs)
+        await editor.merge(request.ref(editor.space))
+    docs.write("SUMMARY.md", longer_summary)
+    docs.write("more.md", "# More\n\nText.\n")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "Again").plan()
+    assert plan.is_empty
+    assert plan.notes == [
+        "more.md is not proposed, because its page was deleted. To add it as a new page, run octavo pull first."
+    ]
+    await docs.pull()
+    plan, _ = await propose(docs)
+    assert plan.summary == "1 page added"
+
+
 async def test_page_edited_by_an_earlier_proposal_can_be_deleted(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("usage.md", "Press", "Hold")
     await propose(docs)

@@ -189,9 +189,13 @@ class ProposalPlanner:
         head_ids = {page.id for page in self.head.walk()}
         new_ids = dict.fromkeys(page_id for page_id in entries if page_id.startswith(NEW_PAGE_PREFIX))
         unknown_ids = entries.keys() - head_ids - new_ids.keys() - {*plan.restored}
-        for page_id in unknown_ids & locally_edited_ids:
-            if ("deleted", page_id) not in order.conflicts:
-                plan.blocked.append(f"{_path_of(entries[page_id])}: the change request does not have its page")
+        for page_id in unknown_ids & self.baseline.pages.keys():
+            path = _path_of(entries[page_id])
+            if page_id in locally_edited_ids and ("deleted", page_id) not in order.conflicts:
+                plan.blocked.append(f"{path}: the change request does not have its page")
+            elif page_id not in locally_edited_ids and self.base.find(page_id) is None:
+                advice = "To add it as a new page, run octavo pull first."
+                plan.notes.append(f"{path} is not proposed, because its page was deleted. {advice}")
         kept_ids = {parent: [each for each in ids if each not in unknown_ids] for parent, ids in order.children.items()}
         order = PageOrder(kept_ids)
         for page_id in new_ids:
