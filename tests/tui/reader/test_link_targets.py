@@ -17,7 +17,6 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.deferred import (
     AsyncCache,
-    DeferredContent,
     LinkContext,
     LinkTargets,
     LinkTitle,
@@ -274,8 +273,8 @@ async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None
 def test_cache_that_is_added_during_the_layout_changes_nothing() -> None:
     deferred = deferred_content()
 
-    def make_renderer(content: DeferredContent | None) -> Callable[[PageChunk], list[Line]]:
-        context = LayoutContext(Styles(), ViewState(), render_block, deferred=content)
+    def make_renderer() -> Callable[[PageChunk], list[Line]]:
+        context = LayoutContext(Styles(), ViewState(), render_block, deferred=deferred)
         return lambda chunk: render_chunk(context, chunk, 60)
 
     chunks = list(split_into_chunks(parse("Words.\n\n```python\na = 1\n```\n").blocks))

@@ -15,7 +15,6 @@ from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.reader.viewport import SHORT_PAGE, Contents
 from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.diff_chunks import ContextSize, DiffChunk, DiffChunks, PageHeading
 from octavo.tui.render.diff_lines import estimate_height, render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_side
@@ -243,7 +242,7 @@ class DiffContents(Contents):
         )
         styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
-        def make_renderer(deferred: DeferredContent | None) -> Callable[[DiffChunk], list[Line]]:
+        def make_renderer() -> Callable[[DiffChunk], list[Line]]:
             context = LayoutContext(
                 styles,
                 view_state,

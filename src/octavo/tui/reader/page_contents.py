@@ -17,7 +17,6 @@ from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
 from octavo.tui.reader.viewport import MARK_WIDTH, Contents, Viewport
 from octavo.tui.render.block_slices import SliceBounds, block_source, slice_bounds, whole_block
 from octavo.tui.render.code import is_code_collapsed
-from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.embeds import shown_text
 from octavo.tui.render.layout import (
     PageChunk,
@@ -221,7 +220,7 @@ class PageContents(Contents):
         line_width = min(available_width, LINE_WIDTHS[self._line_width_index] or available_width)
         styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 
-        def make_renderer(deferred: DeferredContent | None) -> Callable[[PageChunk], list[Line]]:
+        def make_renderer() -> Callable[[PageChunk], list[Line]]:
             context = LayoutContext(
                 styles,
                 view_state,

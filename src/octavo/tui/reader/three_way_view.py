@@ -26,7 +26,6 @@ from octavo.tui.render.conflict_lines import (
     render_page_conflict,
     render_unconflicted,
 )
-from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.diff_chunks import DiffChunk
 from octavo.tui.render.diff_lines import estimate_height
 from octavo.tui.render.layout import render_block
@@ -108,8 +107,8 @@ class ConflictContents(Contents):
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         inner_width, styles = min(MAX_WIDTH, max(24, width - 4)), self.viewport.text_styles
 
-        def make_renderer(deferred: DeferredContent | None) -> Callable[[_Chunk], list[Line]]:
-            context = LayoutContext(styles, view_state, render_block, available_width=inner_width, deferred=deferred)
+        def make_renderer() -> Callable[[_Chunk], list[Line]]:
+            context = LayoutContext(styles, view_state, render_block, available_width=inner_width)
             return lambda chunk: self._render_guarded(context, chunk, inner_width)
 
         return ChunkLayout((width, styles, id(view_state)), _estimate_height, make_renderer, margin=2, line_width=0)

@@ -3,7 +3,7 @@ before they are visible. `Contents` is the base class for what a pane shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
@@ -29,7 +29,7 @@ from octavo.tui.reader.reading_position import (
     top_of_position,
     top_showing_at,
 )
-from octavo.tui.render.deferred import AsyncCache, DeferredContent
+from octavo.tui.render.deferred import AsyncCache, MissingContents
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import ViewState
 from octavo.tui.render.painting import BlockTextFinder, Match
@@ -192,8 +192,6 @@ WORK_SECONDS = 0.004
 """Maximum seconds that a search or a copy runs before keys are handled."""
 WORK_INTERVAL = 0.01
 """Seconds between two steps of a search or a copy, in which keys are handled."""
-MissingContents = list[tuple[AsyncCache[Any, Any], Any]]
-"""Deferred content that is not loaded yet: pairs of a cache and the key to load."""
 MAX_LINES_AT_ONCE = 300
 """A page with at most this number of lines is rendered at once, without the background thread."""
 
@@ -507,10 +505,8 @@ class BackgroundLayout:
         if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:
             rendered_chunks = None  # The width, the theme or another part of the layout has changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
-        render, self._missing = layout.make_renderer(layout.deferred), {}
-        if layout.deferred is not None:
-            self._missing = {**rendered_chunks.missing} if rendered_chunks is not None else {}
-            render = self._recording_renderer(render, layout.deferred, self._missing)
+        self._missing = {**rendered_chunks.missing} if rendered_chunks is not None else {}
+        render = layout.recording_renderer(self._missing)
         return VirtualLines(
             contents.take_chunks(), layout.estimate_height, render, rendered_chunks, keeps_all=layout.keeps_lines
         )
@@ -585,20 +581,6 @@ class BackgroundLayout:
             self.viewport.repaint()
 
     # Deferred content
-
-    def _recording_renderer(
-        self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, MissingContents]
-    ) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a chunk, and stores in `missing` which deferred content the chunk lacks."""
-
-        def render_and_record(chunk: Any) -> list[Line]:
-            deferred.take_missing()
-            lines = render(chunk)
-            if missed := deferred.take_missing():
-                missing[id(chunk)] = missed
-            return lines
-
-        return render_and_record
 
     def request_deferred(self) -> None:
         """Start loading the deferred content that visible chunks lack, such as link titles."""

@@ -9,10 +9,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, partial
+from threading import local
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -48,10 +48,13 @@ class AsyncCache(Generic[K, V]):
         self._requested: dict[K, None] = {}
         self._loaded_count = 0
         self._lock = asyncio.Lock()
-        self.missing: list[K] = []
-        """Keys for which `get` found no loaded value. `DeferredContent.take_missing` clears this list."""
-        self.original: AsyncCache[K, V] | None = None
-        """The cache that this cache copies for another thread. Only the original loads keys. None if it is no copy."""
+        self._missing_by_thread = local()
+
+    @property
+    def missing(self) -> list[K]:
+        """Keys for which `get` found no value in this thread. `DeferredContent.take_missing` clears this list."""
+        missing: list[K] = self._missing_by_thread.__dict__.setdefault("keys", [])
+        return missing
 
     @property
     def has_requests(self) -> bool:
@@ -67,12 +70,6 @@ class AsyncCache(Generic[K, V]):
             return value
         self.missing.append(key)
         return None
-
-    def for_background_thread(self) -> AsyncCache[K, V]:
-        """Return a copy for another thread. The copy has the same values, but its own list `missing`."""
-        copied = copy(self)
-        copied.missing, copied.original = [], self
-        return copied
 
     def has_loaded(self, key: K) -> bool:
         """Return True if `key` was loaded, even if it has no value."""
@@ -249,6 +246,10 @@ class OperationDetailsQuery(NamedTuple):
     styles: Styles
 
 
+MissingContents = list[tuple[AsyncCache[Any, Any], Any]]
+"""Deferred content that is not loaded yet: pairs of a cache and the key to load."""
+
+
 @dataclass
 class DeferredContent:
     """Caches for content of a page that is loaded after the first paint. A cache that is None loads nothing."""
@@ -274,19 +275,9 @@ class DeferredContent:
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
-    def for_background_thread(self) -> DeferredContent:
-        """Return a copy for another thread. Its caches have the same values, but their own lists of missing keys."""
-        copied = copy(self)
-        for name, cache in vars(self).items():
-            if isinstance(cache, AsyncCache):
-                setattr(copied, name, cache.for_background_thread())
-        if self.targets is not None:
-            copied.targets = self.targets.with_titles(copied.titles)
-        return copied
-
-    def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys of all caches, each with the cache that can load it. Clears the lists."""
-        taken = [(cache.original or cache, key) for cache in self for key in cache.missing]
+    def take_missing(self) -> MissingContents:
+        """Return the missing keys of all caches in this thread, each with its cache. Clears the lists."""
+        taken = [(cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
         return taken
@@ -410,12 +401,6 @@ class LinkTargets:
         self.context, self.page_id = context, page_id
         self._titles, self._title_of_space = titles, title_of_space
         self._resolved: dict[str, links.Target] = {}
-
-    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return a copy that uses `titles` as its cache. If this object has no such cache, neither has the copy."""
-        return LinkTargets(
-            self.context, self.page_id, titles if self._titles is not None else None, self._title_of_space
-        )
 
     def resolve(self, href: str) -> links.Target:
         """Return what `href` on this page points to. The result is cached."""

@@ -426,17 +426,17 @@ async def load_operation_lines(query: OperationDetailsQuery) -> list[Line]:
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(query.styles, ViewState(), render_block, deferred=DeferredContent(tokens=tokens))
 
-    def render() -> list[Line]:
+    def render() -> tuple[list[Line], list[CodeQuery]]:
         lines: list[Line] = _render_operation_details(
             context, query.operation_query, _find_operation(query.operation_query), query.width
         )
-        return lines
+        return lines, tokens.missing[:_MAX_HIGHLIGHTED_BLOCKS]
 
-    lines = await asyncio.to_thread(render)
-    if tokens.missing:
-        for code in tokens.missing[:_MAX_HIGHLIGHTED_BLOCKS]:
+    lines, missing = await asyncio.to_thread(render)
+    if missing:
+        for code in missing:
             tokens.request(code)
         while await tokens.load_requested():
             pass
-        lines = await asyncio.to_thread(render)
+        lines, _ = await asyncio.to_thread(render)
     return lines

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:
-    from octavo.tui.render.deferred import AsyncCache, DeferredContent
+    from octavo.tui.render.deferred import DeferredContent, MissingContents
 
 U = TypeVar("U")
 MAX_KEPT_CHUNKS = 600
@@ -149,13 +149,28 @@ class ChunkLayout(NamedTuple):
     """Two layouts with equal keys render the same lines."""
     estimate_height: Callable[[Any], int]
     """Returns the approximate number of lines of a chunk without rendering it."""
-    make_renderer: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Takes deferred content, and returns a function that renders a chunk. Each thread needs its own function."""
+    make_renderer: Callable[[], Callable[[Any], list[Line]]]
+    """Returns a function that renders a chunk. Each thread needs its own function."""
     margin: int
     line_width: int
     deferred: DeferredContent | None = None
     keeps_lines: bool = True
     """True if all rendered lines are kept in memory. False for long pages."""
+
+    def recording_renderer(self, missing: dict[int, MissingContents]) -> Callable[[Any], list[Line]]:
+        """Return a function that renders a chunk, and stores in `missing` which deferred content the chunk lacks."""
+        render, deferred = self.make_renderer(), self.deferred
+
+        def render_and_record(chunk: Any) -> list[Line]:
+            if deferred is None:
+                return render(chunk)
+            deferred.take_missing()
+            lines = render(chunk)
+            if missed := deferred.take_missing():
+                missing[id(chunk)] = missed
+            return lines
+
+        return render_and_record
 
 
 class RenderedChunks(NamedTuple):
@@ -166,8 +181,8 @@ class RenderedChunks(NamedTuple):
     """Number of lines of each rendered chunk, by index of the chunk."""
     lines: dict[int, list[Line]]
     """Lines of each rendered chunk, by index of the chunk. Empty for a long page, whose lines are not kept."""
-    missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]
-    """Deferred content that a chunk needs and that was not loaded: cache and key, by `id()` of the chunk."""
+    missing: dict[int, MissingContents]
+    """Deferred content that a chunk needs and that was not loaded, by `id()` of the chunk."""
 
 
 def lay_out_chunks(
@@ -176,12 +191,9 @@ def lay_out_chunks(
     """Render the chunks at `indexes`, and return their heights and lines. Yields after each chunk, so that the
     background thread can pause or stop."""
     result = RenderedChunks(layout, {}, {}, {})
-    deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
-    render = layout.make_renderer(deferred)
+    render = layout.recording_renderer(result.missing)
     for index in indexes:
         lines = render(chunks[index])
-        if deferred is not None and (missing := deferred.take_missing()):
-            result.missing[id(chunks[index])] = missing
         result.heights[index] = len(lines)
         if layout.keeps_lines:
             result.lines[index] = lines
