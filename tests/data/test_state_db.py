@@ -62,6 +62,19 @@ def test_two_instances_change_entries_of_the_same_value(folder: Path) -> None:
     other.close()
 
 
+def test_value_that_an_instance_has_set_is_not_changed_by_another(folder: Path) -> None:
+    one, other = StateDb(folder), StateDb(folder)
+    one.set_value("space", "docs")
+    one.write_now(lambda db: None)
+    other.set_value("space", "guides")
+    other.write_now(lambda db: None)
+    assert one.get_value("space") == "docs", "the space on the screen of this instance"
+    later = StateDb(folder)
+    assert later.get_value("space") == "guides"
+    for each in (one, other, later):
+        each.close()
+
+
 def test_value_that_could_not_be_saved_stays_in_memory(folder: Path) -> None:
     state = StateDb(folder)
     allow = refuse_to_save(state)

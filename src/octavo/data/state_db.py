@@ -96,8 +96,9 @@ class StateDb:
         """The cause in `save_error`, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
-        self._unsaved_values: dict[str, tuple[Any, Future[None]]] = {}
-        """Values that may not be on disk yet, with the futures of their transactions."""
+        self._values: dict[str, tuple[Any, Future[None] | None]] = {}
+        """Changed values, with the futures of their transactions. None for a value that this process has set, such as
+        the space that it shows: other processes do not change it here."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """`check_changed` calls this if any Octavo process has written to the file."""
@@ -149,8 +150,9 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. If that fails, only memory has the value."""
+        """Store a JSON value under `name` in the background. This process keeps it, also if another process sets it."""
         self.change_value(name, lambda _: value)
+        self._values[name] = value, None
 
     def change_value(self, name: str, change: Callable[[Any], Any]) -> None:
         """Change the value `name` in the background. `change` converts the old value, or None, to the new one. It is
@@ -159,19 +161,19 @@ class StateDb:
         def write_changed(db: sqlite3.Connection) -> None:
             write_value(db, self.namespace, name, change(read_value(db, self.namespace, name)))
 
-        self._unsaved_values[name] = change(self.get_value(name)), self.submit(write_changed)
+        self._values[name] = change(self.get_value(name)), self.submit(write_changed)
 
     def get_value(self, name: str, default: Any = None) -> Any:
         """Return the value `name`. Return `default` if there is no such value."""
-        value, saving = self._unsaved_values.get(name, (None, None))
-        if saving is None or (saving.done() and saving.exception() is None):
-            self._unsaved_values.pop(name, None)
+        value, saving = self._values.get(name, (None, None))
+        if name not in self._values or (saving is not None and saving.done() and saving.exception() is None):
+            self._values.pop(name, None)
             value = read_value(self._db, self.namespace, name)
         return default if value is None else value
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
         """Delete the data of this profile, except the tables in `keep`. Raises NotSaved."""
-        self._unsaved_values.clear()
+        self._values.clear()
 
         def empty(db: sqlite3.Connection) -> None:
             for table in table_names(db):

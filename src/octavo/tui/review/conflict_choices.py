@@ -78,7 +78,7 @@ class Choices:
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
         """Store `kind` as the choice for the conflict `name`. None removes the choice."""
-        self._change({name}, {name: kind} if kind is not None else {})
+        self._change({name}, {name: kind} if kind is not None else {}, ())
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
         """Remove the saved choices and their drafts. Add the resolved tree conflicts to `saved_conflicts`."""
@@ -90,9 +90,7 @@ class Choices:
                 self.draft_of(name).delete()
         self._change(saved_names | tree_conflicts, {}, tree_conflicts)
 
-    def _change(
-        self, removed: Collection[str], added: Mapping[str, ChoiceKind], saved: Collection[str] = frozenset()
-    ) -> None:
+    def _change(self, removed: Collection[str], added: Mapping[str, ChoiceKind], saved: Collection[str]) -> None:
         """Change the stored choices. Other choices stay, because another view or instance may have changed them."""
 
         def change(value: object) -> dict[str, Any]:

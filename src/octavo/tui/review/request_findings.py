@@ -151,10 +151,9 @@ class RequestFindings:
         self._change_dismissed(page_key, lambda dismissed: [each for each in dismissed if each != finding])
 
     def _change_dismissed(self, page_key: str, change: Callable[[list[str]], list[str]]) -> None:
-        def change_stored(stored: object) -> list[str]:
-            return change(stored if isinstance(stored, list) else [])[-MAX_DISMISSED:]
-
-        self._view.shell.session.state.change_value(self._state_key, change_stored)
+        self._view.shell.session.state.change_value(
+            self._state_key, lambda stored: change(stored if isinstance(stored, list) else [])[-MAX_DISMISSED:]
+        )
         self.__dict__.pop("_dismissed", None)  # read again when it is needed
         self._on_change(page_key)
 
