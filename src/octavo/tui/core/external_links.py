@@ -82,7 +82,9 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
         verb, warnings = "Copy link", [f"{browser_or_reason} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     warnings_text = "\n".join(filter(None, warnings))
-    app.ask(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=warnings_text), on_answer)
+    before, host, path = target.url.partition(target.host)
+    shown_url = Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
+    app.ask(_confirm_dialog(title, verb=verb, intro=shown_url, after=warnings_text), on_answer)
 
 
 def page_url(page: Page | None) -> str:
@@ -104,11 +106,6 @@ def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
         confirm_link(app, url, text=text)
     else:
         app.say(missing_link_reason(app, item_kind), tone="care")
-
-
-def _highlight_host(target: links.UrlLink) -> Content:
-    before, host, path = target.url.partition(target.host)
-    return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
 
 
 def _start_browser(app: Shell, browser: Browser, url: str) -> None:

@@ -111,7 +111,8 @@ def _display_value(model: Model, name: str, value: object) -> object:
         case tuple():
             return ", ".join(_name_of(each) for each in value)
         case dict():
-            return ", ".join(f"{key}: {_display_json_value(key, each)}" for key, each in value.items())
+            codes = {key for key, each in value.items() if isinstance(each, str) and key in ("kind", "status", "type")}
+            return ", ".join(f"{key}: {label(each) if key in codes else each}" for key, each in value.items())
         case str() if holds_codes(type(model), name):
             return label(value)
     return value
@@ -131,10 +132,6 @@ def annotation_parts(annotations: Iterable[Any]) -> Iterator[Any]:
     for annotation in annotations:
         yield annotation
         yield from annotation_parts(get_args(annotation))
-
-
-def _display_json_value(key: str, value: object) -> object:
-    return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
 
 
 def _name_of(value: object) -> str:

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.operation import ListPage, Model
+from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
@@ -281,11 +281,6 @@ _KIND_NAMES: Mapping[type[LinkedItem], str] = MappingProxyType(
 )
 
 
-def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
-    first_item = next(iter(selected_items), None)
-    return first_item if isinstance(first_item, LinkedItem) else None
-
-
 def _url(item: LinkedItem) -> str:
     return item.urls.app or (item.urls.published or "" if isinstance(item, Comment) else "")
 
@@ -313,6 +308,6 @@ LINK_COMMANDS: Commands[LinkedItem] = Commands(
     ),
     context="selected item",
     no_target="First, select an item that has a title and a link.",
-    find_target=lambda view: _linked_item(view.selected_items),
+    find_target=lambda view: next((each for each in view.selected_items[:1] if isinstance(each, LinkedItem)), None),
 )  # fmt: skip
 """Commands for the selected item of a view, if the item has a title and a link."""

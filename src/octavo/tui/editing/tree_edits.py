@@ -26,7 +26,6 @@ from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
-_MAIN_CHANGED = "main has changed since you opened the dialog. Check the page, then try again."
 MenuAction = Callable[[], Coroutine[Any, Any, None]]
 _PERMANENT_DELETION = "The page is only in this change request, so you cannot undo its deletion."
 
@@ -294,7 +293,7 @@ class TreeEdit:
                 return
             is_new = loaded.target.change_request is None
             if is_new and len({change_request.base, loaded.revision_id} - {None}) > 1:
-                outcome = SendResult[None]("changed", _MAIN_CHANGED)
+                outcome = SendResult[None]("changed", "main has changed since you opened the dialog. Try again.")
             else:
                 head = change_request.revision if is_new else loaded.revision_id or change_request.revision
                 outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))

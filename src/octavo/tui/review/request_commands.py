@@ -321,8 +321,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         if not changes:
             return
         name = target.name
-        shown_drafts = (subject, description) if text is not None else (subject,)
-        deletions = [draft.deletion() for draft in shown_drafts]
+        deletions = [draft.deletion() for draft in ((subject, description) if text is not None else (subject,))]
 
         def drop_drafts(_: object) -> None:
             for delete_draft in deletions:
