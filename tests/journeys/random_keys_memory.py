@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 import tempfile
+from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +38,8 @@ def load_all() -> None:
     """Import all modules and load all tables that are otherwise loaded at first use, because they stay in memory."""
     for module in walk_packages(octavo.__path__, "octavo."):
         if not module.name.endswith(".__main__"):
-            import_module(module.name)
+            with suppress(ModuleNotFoundError):  # a library of an extra that is not installed
+                import_module(module.name)
     for spec in SPECS.values():
         spec.operation.model_rebuild()
         _ = spec.codec
