@@ -325,8 +325,8 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
             "unsent draft",
             "unsent draft: a reply",
             inbox_facts(drafts=(Draft("reply s k", "Half a", at_hour(6)),)),
-            inbox_facts(drafts=(Draft("held e1", "Half a", at_hour(6)),)),
-            id="a draft, not the changed words of a held comment",
+            inbox_facts(drafts=(Draft("conflict s k", "Half a", at_hour(6)),)),
+            id="a draft, not the text of a conflict",
         ),
         pytest.param(
             "unsent draft",
@@ -343,6 +343,14 @@ def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
     row = only_row(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
     assert (row.reason, row.reason_text) == (reason, words)
     assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.other_reasons)]
+
+
+def test_unsaved_edit_of_a_pending_comment_has_a_row_when_the_comment_is_sent() -> None:
+    draft = Draft("held e1", "Half a", at_hour(6))
+    pending = inbox_of(inbox_facts(entries=(entry(new_reply(at=AT), "pending", id="e1"),), drafts=(draft,)))
+    assert only_row(pending).reason_text == "1 pending comment: submit your review to send it"
+    row = only_row(inbox_of(inbox_facts(drafts=(draft,))))
+    assert (row.title, row.reason_text) == ("Half a", "unsent draft: an edited comment of a review")
 
 
 def test_row_has_title_space_author_and_time() -> None:

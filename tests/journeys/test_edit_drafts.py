@@ -40,6 +40,8 @@ async def test_edit_of_a_comment_that_has_changed_shows_both_texts(stage: Stage)
         await run.see("=======", "Is it five? Or six?", f">>>>>>> {OWN_LABEL}")
         await run.press("ctrl+s")
         await run.hear("Resolve the conflict between the markers <<<<<<< and >>>>>>> first.")
+        await run.type(" Typed behind a marker.")
+        await run.press("ctrl+s")
         assert not run.gate.sent(comments.Update)
         await run.press("f7")
         await run.type("Is it seven or six?")
@@ -66,6 +68,35 @@ async def test_edit_of_a_pending_comment_that_another_instance_edited_shows_both
         await run.see("Name the time zone, please.")
         await run.press("e")
         await run.see("It is now: Name the time zone, please.", "Say which zone. Local?", f">>>>>>> {OWN_LABEL}")
+
+
+async def test_draft_of_an_edit_without_a_base_shows_the_text(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await select_change_request(run, "refused")
+        at = await ref_of_seven(run)
+        await run.app.session.drafts.save(f"subject {at.space_id} {at.change_request_id}", "Saved by an older Octavo")
+        await run.press("E")
+        await run.see("The subject may have changed since you typed your draft. It is now: Show what")
+        await run.see("Saved by an older Octavo")
+
+
+async def test_unsaved_edit_of_a_sent_pending_comment_stays_in_the_inbox(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await add_pending_comment(run, "Say which zone.")
+        await run.see("◌ 1 pending comment")
+        await run.press("H", "e")
+        await run.see("Edit a pending comment")
+        await run.type(" Local?")
+        await run.press("escape", "escape", "a")
+        await run.see("Say which zone. (your edit is not saved)")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.press("1", "]", "]", "]", "]")
+        await run.see("Say which zone. Local?", "unsent draft: an edited commen")
+        await run.press("X")
+        await run.hear("Draft discarded")
+        assert not run.app.session.drafts.all()
 
 
 async def test_draft_of_details_that_have_changed_shows_both_texts(stage: Stage) -> None:

@@ -124,8 +124,7 @@ class Drafts:
 
     def get(self, key: str) -> str | None:
         """Return the text of a draft: as typed in this process, else the newest text on disk. None without a draft."""
-        draft = self.find(key)
-        return draft.text if draft is not None else None
+        return draft.text if (draft := self.find(key)) is not None else None
 
     def find(self, key: str) -> Draft | None:
         """Return a draft: as typed in this process, else the newest version on disk. None without a draft."""
@@ -338,6 +337,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "comment": "a comment",
         "reply": "a reply",
         "edit": "an edited comment",
+        "held": "an edited comment of a review",
         "page": "the text of a page",
         "review": "a review",
         "remark": "a remark on several blocks",
@@ -381,7 +381,7 @@ class UnsentText:
 def unsent_draft(draft_key: str) -> UnsentText:
     """Return the unsent text with this draft key. The key says what the text is for."""
     kind, *parts = draft_key.split(" ")
-    if kind not in KIND_NAMES or not parts or not parts[0]:
+    if kind not in KIND_NAMES or kind == "held" or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
     space, *rest = parts
     match kind, rest:

@@ -467,9 +467,11 @@ class _InboxBuild:
             reason_text = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             row.reasons.append(_RowReason("unsent draft", reason_text, entries[-1].created_at, stamp))
+        # Edits of comments that are still pending are shown with these comments.
+        pending_edit_keys = {f"held {entry.id}" for entries in pending_by_request.values() for entry in entries}
         for draft in self._data.drafts:
             unsent = unsent_draft(draft.key)
-            if unsent.kind in KIND_NAMES:
+            if unsent.kind in KIND_NAMES and draft.key not in pending_edit_keys:
                 row = self._draft_row(draft, unsent.at, unsent.thread_id, unsent.kind)
                 reason_text = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
                 stamp = f"{draft.key} {_iso(draft.saved_at)}"

@@ -371,5 +371,5 @@ def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
 
 def why_not_resolved(text: str) -> str | None:
     """Return a sentence if a text still has markers of `merge_with_markers`. None if it has none."""
-    has_markers = f">>>>>>> {OWN_LABEL}\n" in f"{text}\n"
+    has_markers = f"<<<<<<< {OTHERS_LABEL}" in text or f">>>>>>> {OWN_LABEL}" in text
     return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if has_markers else None

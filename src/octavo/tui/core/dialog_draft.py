@@ -40,11 +40,14 @@ class DialogDraft:
         return base
 
     def change_note(self, name: str) -> str:
-        """Return a note with the text to edit if it has changed since the user typed the draft. Empty otherwise. `name`
-        is the name of the text, such as `title`."""
-        if self.earlier_base is None:
+        """Return a note with the text to edit if it may have changed since the user typed the draft. Empty otherwise.
+        `name` is the name of the text, such as `title`."""
+        draft = self._drafts.find(self.key)
+        is_base_unknown = draft is not None and draft.base is None and self._edited is not None
+        if self.earlier_base is None and not is_base_unknown:
             return ""
-        return f"The {name} has changed since you typed your draft. It is now: {self._edited}"
+        verb = "may have changed" if is_base_unknown else "has changed"
+        return f"The {name} {verb} since you typed your draft. It is now: {self._edited}"
 
     def merged_text(self) -> str:
         """Return the text of the dialog. If the text to edit has changed since the user typed the draft, return both

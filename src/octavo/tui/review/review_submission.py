@@ -189,12 +189,18 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         save_draft=draft.autosave,
         save_draft_now=draft.autosave_now,
     )
+
+    def pending_note(entry: OutboxEntry) -> str:
+        has_edit = bool(app.workspace.unsent.index.of_draft(f"held {entry.id}"))
+        return "your edit is not saved" if has_edit else target.pending_note(entry)
+
+    pending_lines = describe_pending(pending_comments, target.titles(), pending_note)
     dialog = ConfirmDialog(
         f"Approve {name} {change_request.title}?" if is_approval
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if is_approval else "Request changes",
         field=field,
-        intro="\n".join([*describe_pending(pending_comments, target.titles(), target.pending_note), *_describe_proposed(app, target)]),
+        intro="\n".join([*pending_lines, *_describe_proposed(app, target)]),
     )  # fmt: skip
 
     shown_ids = {entry.id for entry in pending_comments}
