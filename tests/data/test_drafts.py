@@ -307,6 +307,8 @@ AT = ChangeRequestRef(space_id="s", change_request_id="c")
         ("subject s", "subject", HERE, "", "", ""),
         ("title s p", "title", HERE, "p", "", ""),
         ("details s p", "details", HERE, "p", "", ""),
+        ("reply to several 0a1b2c", "reply", None, "", "", ""),
+        ("held e1", "held", None, "", "", ""),
         ("something else", "something", None, "", "", ""),
         ("reply ", "reply", None, "", "", ""),
         ("", "", None, "", "", ""),

@@ -381,7 +381,8 @@ class UnsentText:
 def unsent_draft(draft_key: str) -> UnsentText:
     """Return the unsent text with this draft key. The key says what the text is for."""
     kind, *parts = draft_key.split(" ")
-    if kind not in KIND_NAMES or kind == "held" or not parts or not parts[0]:
+    names_no_target = draft_key.startswith((_PENDING_EDIT_PREFIX, "reply to several "))
+    if kind not in KIND_NAMES or names_no_target or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
     space, *rest = parts
     match kind, rest:
