@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block, Run, TableColumn
+from octavo.documents.emoji import from_name
 from octavo.documents.json_document import read_document
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
@@ -49,11 +50,25 @@ FURTHER = {
     "marks": "**a**b ***c*** **d *e*** ~~f~~ `` g`h `` <u>i</u> **`j`** <mark>k</mark> *l*m **(n)**. **o.**p [**q** r](s.md) **[t](u.md)** x<sup>*y*</sup>",
     "linked signs": '[:rocket:](a.md) [<i class="fa-bolt"></i>](b.md) [`c`](d.md) **:rocket:** *$$x$$* [](e.md) [f](<g h.md>) <https://i.example>',
     "emoji": ":1234: :bee: :ab: :8ball: :thumbsup_tone2: 🚀 a:b:c",
+    "emoji in HTML": '<p align="right">:bee: a</p>\n\n<details>\n\n<summary>:white_check_mark: b</summary>\n\nc\n\n'
+    '</details>\n\n<table data-search="true"><thead><tr><th>:bee:</th></tr></thead>'
+    "<tbody><tr><td>d <em>:heart: e</em></td></tr></tbody></table>",
+    "next to others": "a<b></b>:bee:<b></b>b `a`<b></b>`b*c*` Great!<b></b>[d](e.md)",
     "languages": "```&\n```\n\n~~~`\n~~~\n\n```c++ more\nx\n```",
     "slug": '{% tabs %}\n{% tab title="A" slug="own" %}\nx\n{% endtab %}\n{% endtabs %}',
     "narrow column": '{% columns %}\n{% column width="0.5%" %}\na\n{% endcolumn %}\n{% column width="33.33%" %}\nb\n{% endcolumn %}\n{% endcolumns %}',
     "unknown": '{% widget bare size="3" say="a &quot;b&quot; %}" %}\ninside\n{% endwidget %}\n\n{% image name="x" %}',
     "signs": "\\*a\\* \\_b\\_ \\`c\\` \\[d] \\<e> \\{% f %} &amp;lt; \\$\\$g\\$\\$ \\~\\~h~~ a_b c*d 2\\. x | y ^z",
+    "formulas in HTML": '<details>\n\n<summary>a <span class="math">x &lt; y^2</span></summary>\n\nb\n\n</details>\n\n'
+    '<table data-search="true"><thead><tr><th><span class="math">z_1</span></th></tr></thead>'
+    '<tbody><tr><td><em>c</em> <span class="math">\\frac{d}{e}</span></td></tr></tbody></table>\n\n'
+    '<figure><img src="a.png" alt=""><figcaption><p><span class="math">f</span></p></figcaption></figure>',
+    "colors": '<mark style="color:blue;">`a`</mark> <mark style="color:red;background-color:$info;">**`b`**</mark> '
+    '<span style="color:#DE413A">c</span>\n\n<p align="right"><span style="background-color:red">d</span> '
+    '<mark style="color:blue;"><code>e</code></mark></p>',
+    "text as cover": '<table data-view="cards"><thead><tr><th data-card-cover></th>'
+    "<th data-hidden data-card-target></th></tr></thead>"
+    "<tbody><tr><td>a <strong>b</strong></td><td>c</td></tr></tbody></table>",
     "references": "[a](/pages/p#) [b](/files/f#x) [c](/reusable-content/r) [d](#x) [e](/pages/p.md) [f](mailto:a@b.example) [g](/spaces/s/pages/p)",
 }
 """Pages with rare attributes and content that is easily lost."""
@@ -79,6 +94,16 @@ def letters_with_marks(runs: Iterable[Run]) -> list[Any]:
             found += ["\n" if each[0] == "\n" else each for each in letter]
         elif run.kind == "break":
             found.append("\n")
+        elif run.kind == "emoji" and from_name(str(run.attrs["code"])) == run.text:
+            found.append(
+                (
+                    run.kind,
+                    run.text,
+                    run.link,
+                    sorted(run.marks),
+                    [("code", "-".join(f"{ord(each):x}" for each in run.text))],
+                )
+            )
         else:
             found.append((run.kind, run.text, run.link, sorted(run.marks), attrs))
     return found

@@ -81,6 +81,11 @@ def test_markdown_signs_in_text_are_escaped(words: str) -> None:
     assert block.plain().split() == words.split()
 
 
+def test_spaces_in_marks_do_not_make_tags_of_signs() -> None:
+    document = to_json_document("**Example `run` action:** *a `b` c*~~d `e`~~")
+    assert to_markdown(document) == "**Example** **`run`** **action:** _a_ _`b`_ <em>c</em><del>d</del> ~~`e`~~"
+
+
 @pytest.mark.parametrize(
     "hostile",
     [

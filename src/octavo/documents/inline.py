@@ -272,7 +272,8 @@ class RunBuilder:
         if name == "span" and tag.has_class("math"):
             return _OpenElement(name, kind="math")
         if name == "mark" or (name == "span" and html_attrs.get("style")):
-            return _OpenElement(name, _MARKS.get(name), attrs=parse_colors(html_attrs.get("style", "")))
+            colors = parse_colors(html_attrs.get("style", ""))
+            return _OpenElement(name, "mark" if colors or name == "mark" else None, attrs=colors)
         return _OpenElement(name, _MARKS.get(name))
 
     def _link_element(self, html_attrs: Mapping[str, str]) -> _OpenElement:

@@ -11,6 +11,7 @@ from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, DraftBlock, Run, TableColumn, plain_text
 from octavo.documents.html import clean_url
 from octavo.documents.inline import trim_runs
+from octavo.documents.tables import target_of
 
 MAX_JSON_DEPTH = 40
 """Maximum nesting of JSON nodes. Deeper content is read as plain text."""
@@ -344,7 +345,9 @@ class JsonTable:
             ):
                 cell.attrs["value"] = min(int(value), column.max)
             row.children.append(cell)
-            if self._is_cards and column.role and (target := _link_target(cell.runs)):
+            is_text = isinstance(value, str) and value in self._fragments
+            text = None if is_text else plain_text(cell.runs).strip()
+            if self._is_cards and column.role and (target := target_of(cell.runs) or text):
                 row.attrs[column.role.replace("-", "_")] = target
         return row
 
@@ -433,7 +436,3 @@ _CELL_READERS: dict[str, Callable[[Any, TableColumn], list[Run] | None]] = {
     "files": _file,
     "select": _option,
 }
-
-
-def _link_target(runs: tuple[Run, ...]) -> str | None:
-    return next((run.link for run in runs if run.link), None) or plain_text(runs).strip() or None

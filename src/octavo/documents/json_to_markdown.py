@@ -126,15 +126,18 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
         linked_runs = list(group)
         group_text = ""
         for number, run in linked_runs:
-            next_character = runs[number + 1].text[:1] if number + 1 < len(runs) else ""
-            is_plain_after = number + 1 == len(runs) or (runs[number + 1].kind == "text" and not runs[number + 1].marks)
+            following = runs[number + 1] if number + 1 < len(runs) else Run("")
+            # White space at the ends of a run stays outside its marks.
+            is_plain_after = following.kind == "text" and (not following.marks or following.text[:1] == " ")
             is_link_end = number == linked_runs[-1][0] and link is not None
             group_text += _run(
                 run,
                 line_break,
                 group_text or ("[" if link is not None else markdown),
-                "]" if is_link_end else next_character if is_plain_after else "*",
+                "]" if is_link_end else following.text[:1] if is_plain_after else "*",
             )
+        if link is not None:  # After an unescaped exclamation mark, a link would be an image.
+            markdown = re.sub(r"!$", r"\\!", markdown)
         markdown += group_text if link is None else f"[{group_text}](<{_escape_url(link)}>)"
     return markdown
 
@@ -155,7 +158,8 @@ def _run(run: Run, line_break: str, text_before: str, text_after: str) -> str:
     if run.kind == "text":
         return _with_marks(run, _escape(run.text).replace("\n", line_break), text_before, text_after)
     if run.kind == "code":
-        return _with_marks(run, _code_span(run.text), text_before, text_after, frozenset({"code"}))
+        code = f"<code>{_escape(run.text)}</code>" if text_before.endswith("`") else _code_span(run.text)
+        return _with_marks(run, code, text_before, text_after, frozenset({"code"}))
     if run.kind == "break":
         return line_break
     if run.kind == "math":
@@ -166,7 +170,8 @@ def _run(run: Run, line_break: str, text_before: str, text_after: str) -> str:
         )
     if run.kind == "footnote" and not run.attrs.get("inline"):
         return _with_marks(run, f"[^{run.attrs.get('label', '')}]", text_before, text_after)
-    if run.kind == "emoji" and emoji.from_name(code := str(run.attrs.get("code", ""))) == run.text:
+    is_in_word = re.search(r"\w", text_before[-1:] + text_after[:1])
+    if run.kind == "emoji" and emoji.from_name(code := str(run.attrs.get("code", ""))) == run.text and not is_in_word:
         return _with_marks(run, f":{code}:", text_before, text_after)
     if run.kind == "image" and set(run.attrs) <= {"src", "title"} and "\n" not in run.text:
         title = f' "{_value(run.attrs["title"])}"' if run.attrs.get("title") else ""
@@ -186,7 +191,7 @@ def _with_marks(
     """Return `markdown`, the text of a run, in its marks except `excluded`. White space at its ends stays outside.
     Signs such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
     marks = run.marks - excluded
-    if not marks and not (run.kind == "text" and run.attrs):
+    if not marks and not (run.kind in ("text", "code") and run.attrs):
         return markdown
     words = markdown.strip()
     if not words:
@@ -207,9 +212,10 @@ def _html_marks(run: Run, words: str, marks: frozenset[str]) -> str:
     for mark, tag in _TAGS.items():
         if mark in marks:
             words = f"<{tag}>{words}</{tag}>"
-    if "mark" in marks or (run.kind == "text" and run.attrs):
+    has_colors = run.kind in ("text", "code") and bool(run.attrs)
+    if "mark" in marks or has_colors:
         colors = {"color": run.attrs.get("color"), "background-color": run.attrs.get("background")}
-        style = "".join(f"{name}:{value};" for name, value in colors.items() if value) if run.kind == "text" else ""
+        style = "".join(f"{name}:{value};" for name, value in colors.items() if value) if has_colors else ""
         words = f"<mark{_html_attributes({'style': style or None})}>{words}</mark>"
     return words
 
@@ -236,11 +242,13 @@ def _html_run(run: Run) -> str:
         case "code":
             return f"<code>{text}</code>"
         case "math":
-            return f"$${text}$$"
+            return f'<span class="math">{text}</span>'
         case "icon":
             return f'<i class="fa-{escape(str(attrs.get("name", "")))}"></i>'
         case "emoji":
             code = escape(str(attrs.get("code", "")))
+            if emoji.from_name(code) == run.text:  # The attribute takes no name.
+                code = "-".join(f"{ord(character):x}" for character in run.text)
             return f'<span data-gb-custom-inline data-tag="emoji" data-code="{code}"></span>' if code else text
         case "expression":
             return f'<code class="expression">{text}</code>'

@@ -241,12 +241,12 @@ def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
 def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
     card = DraftBlock("card", children=_cells(row, columns))
     for column, cell in zip(columns, card.children, strict=False):
-        if column.role and (url := _target(cell.runs)):
+        if column.role and (url := target_of(cell.runs)):
             card.attrs[column.role.replace("-", "_")] = url
     return card
 
 
-def _target(runs: tuple[Run, ...]) -> str | None:
+def target_of(runs: tuple[Run, ...]) -> str | None:
     """Return the URL of a card's link or cover: that of an image or link in the cell. Other text is no URL."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
