@@ -43,7 +43,7 @@ async def test_details_of_a_site_have_the_names_of_the_columns(stage: Stage) -> 
     async with stage.play(start="sites") as run:
         await run.see("Sites · 1", "VISIBILITY", "PLAN")
         assert "Sites › Sites" not in run.text
-        assert {"visibility", "plan", "spaces", "URL name", "AI agent context"} <= set(labels(run))
+        assert {"visibility", "plan", "spaces", "path", "AI agent context"} <= set(labels(run))
         await run.press("enter")
         await run.see("Structure · 4 parts", "NAME", "TYPE", "DEFAULT")
         await run.press("?")
@@ -107,9 +107,11 @@ async def test_disabled_command_in_the_palette_says_what_it_does_and_why(stage: 
         off = [each for each in choices if isinstance(each.value, ActiveCommand) and each.disabled_reason]
         assert off
         assert [each.title for each in off if not each.explanation.endswith(each.detail)] == []
-        assert [each.title for each in off if not each.explanation.startswith(each.disabled_reason)] == []
+        assert [
+            each.title for each in off if not each.explanation.startswith(each.disabled_reason.removesuffix("."))
+        ] == []
         await run.type("merge")
-        await run.see("Select a change request first. Run the checks, then merge into main")
+        await run.see("Select a change request first · Run the checks, then merge into main")
         count = re.search(r"\d+ of \d+ commands", run.text)
         assert count is not None
 
@@ -268,7 +270,7 @@ async def test_palette_shows_reasons_at_80_columns(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.press("]", "]", "]", ":")
         await run.type("approve")
-        await run.see("Approve                     Select a change request first.")
+        await run.see("Approve                     Select a change request first")
 
 
 async def test_thread_whose_block_was_deleted_is_shown_as_outdated(stage: Stage) -> None:

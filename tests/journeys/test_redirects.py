@@ -44,14 +44,14 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await select_row(run, "/old/tides")
         await run.see(
             "/old/tides → ",
-            "page                   the space Limpet manual",
+            "target                 the space Limpet manual",
             "5 redirects on this site, including 3 loops",
         )
         await select_row(run, path)
         await run.see("loop, so browsers show an error", "↻ loop")
         await run.press("t")
         await check_link(run, "/api", "leads to", "The redirects form a loop. Browsers show an error.")
-        await check_link(run, f"{base}manual/", "leads to", "page", "space Limpet manual")
+        await check_link(run, f"{base}manual/", "leads to", "target", "space Limpet manual")
         await check_link(
             run, "no/such", "No redirect starts at this path. Visitors see a page in the", "space Limpet manual."
         )
@@ -83,7 +83,7 @@ async def test_result_opens_no_dialog_over_another_view(
         run.gate.shut(operation)
         run.send_key("enter")
         await run.until(lambda: run.gate.waiting > 0, "send the request")
-        await run.press("1")
+        await run.press("escape", "1")
         run.gate.open()
         await run.settle()
         assert run.app.current_mode == "inbox"

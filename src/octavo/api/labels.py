@@ -113,7 +113,7 @@ LABELS = MappingProxyType(
 _FIELDS = MappingProxyType(
     {
         "agents_context": "AI agent context",
-        "basename": "URL name",
+        "basename": "path",
         "default_level": "default access",
         "font_family": "family",
         "hostname": "host name",

@@ -146,7 +146,7 @@ def test_every_field_in_a_response_has_a_label_in_plain_words() -> None:
     assert (labels_by_name["joined_at"], labels_by_name["sso_url"], labels_by_name["basename"]) == (
         "joined",
         "SSO URL",
-        "URL name",
+        "path",
     )
 
 

@@ -130,7 +130,7 @@ async def redirect_details(live: Live, arguments: Arguments, redirect: redirects
     result = await test_link(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
     page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
-    details = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
+    details = [("leads to", result.chain.description), ("target", page or result.target), ("redirects", result.summary)]
     return [detail for detail in details if detail[1]]
 
 
@@ -270,7 +270,7 @@ def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
             info_rows.append(InfoRow("care", "no redirect", f"No redirect starts at this path. Visitors see {target}."))
         case "leads":
             info_rows.append(
-                InfoRow("ok", "page", result.target or "outside this site, or an unknown part of the site")
+                InfoRow("ok", "target", result.target or "outside this site, or an unknown part of the site")
             )
     info_rows.append(InfoRow("note", "redirects", result.summary))
     return tuple(info_rows)

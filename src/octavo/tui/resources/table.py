@@ -237,7 +237,7 @@ class DetailLoader:
 TWO_COLUMNS = 84
 """Width in cells from which the details have two columns."""
 HIDDEN_VALUE = "hidden"
-LABELS_OF_PLAIN_VALUES = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
+LABELS_OF_PLAIN_VALUES = frozenset({"ID", "path", "slug", "host name", "subdomain", "title"})
 """Labels whose values are shown as they are, because they are never IDs of other items."""
 
 
