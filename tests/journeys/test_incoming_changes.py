@@ -243,7 +243,7 @@ async def test_dialog_about_conflicts_of_a_merge_does_not_open_over_another_view
         run.gate.shut(content.ListPages)
         await run.press("R")
         await run.until(lambda: run.gate.waiting > 0, "look for conflicts")
-        await run.press("4")
+        await run.press("escape", "4")
         await run.see("Comments · open")
         run.gate.open()
         await run.settle()
