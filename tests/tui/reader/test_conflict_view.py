@@ -183,4 +183,4 @@ async def test_matches_are_counted_again_after_a_choice() -> None:
         before = app.pane.find_bar.search_status
         app.pane.set_choices({name: MergeChoice("main") for name in app.names})
         assert before.endswith("of 1")
-        assert app.pane.find_bar.search_status == "2 found"
+        assert app.pane.find_bar.search_status == "1 of 2"
