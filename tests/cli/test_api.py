@@ -373,6 +373,18 @@ def test_body_of_one_mebibyte_is_read_from_a_pipe(octavo: Octavo, server_url: st
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_body_file_of_a_windows_editor_is_sent_in_utf_8(
+    octavo: Octavo, server_url: str, signed_in: Octavo, encoding: str
+) -> None:
+    space = json.loads(signed_in("api", "spaces.Create", "organizationId=acme", "title=Small").out)["id"]
+    body = '{"body": {"markdown": "Café"}}'.encode(encoding)
+    for arguments in (("comments.Create", f"spaceId={space}"), ("POST", f"/v1/spaces/{space}/comments")):
+        ran = run_process(*arguments, "--input", "-", server_url=server_url, stdin=body)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        assert json.loads(ran.stdout)["body"] == {"markdown": "Café"}
+
+
 def test_missing_body_with_piped_input_suggests_the_input_option(octavo: Octavo, server_url: str) -> None:
     ran = run_process("comments.Create", "spaceId=s", server_url=server_url, stdin=b"{}")
     assert ran.returncode == 2

@@ -136,10 +136,10 @@ def input_label(file_name: str) -> str:
 
 
 def read_json(file_name: str, files: ArgumentFiles) -> tuple[Any, bytes]:
-    """Return the JSON value in a file, and the bytes of the file. Raises Failure."""
+    """Return the JSON value in a file, and the text of the file in UTF-8. Raises Failure."""
     content = files.read(file_name)
     try:
-        return parse_json_to_send(content), content
+        return parse_json_to_send(content), content.decode(json.detect_encoding(content)).encode()
     except ValueError as error:
         raise Failure(f"Could not send {input_label(file_name)}: {error}.", USAGE) from None
 
