@@ -341,7 +341,9 @@ async def _build_reference_check(
 ) -> ReferenceCheck:
     """Return the check of links, files and includes. Loads the pages that the links lead to. Raises ApiError."""
     checked_pages = {each.page.id: each.checked for each in loaded}
-    check = ReferenceCheck(_link_index(revision, target), checked_pages)
+    parts = urlsplit(target.space.urls.app or "")
+    origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
+    check = ReferenceCheck(page_trees.link_targets(revision, target.space.id, origins), checked_pages)
     linked_ids = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_pages)
     pages = {page.id: page for page in revision.walk()}
     for each in await _load_pages(live, at, sorted(linked_ids)[:_MAX_LINKED_PAGES], page_to_read_op):
@@ -352,12 +354,6 @@ async def _build_reference_check(
         anchors = page_anchors(await asyncio.to_thread(parse, each.new_text))
         checked_pages[each.page_id] = replace(checked_pages[each.page_id], anchors=anchors, has_unread_includes=False)
     return check
-
-
-def _link_index(revision: Revision, target: RefTarget) -> links.SpaceIndex:
-    parts = urlsplit(target.space.urls.app or "")
-    origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
-    return page_trees.link_targets(revision, target.space.id, origins)
 
 
 def _findings(

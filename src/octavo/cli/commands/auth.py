@@ -195,12 +195,10 @@ def _require_stored(signed_in: SignedIn) -> None:
 
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
-    return parse_token(_ask_for_api_key(host, options.action) if not options.with_token else _read_piped_key())
-
-
-def _read_piped_key() -> str:
+    if not options.with_token:
+        return parse_token(_ask_for_api_key(host, options.action))
     try:
-        return sys.stdin.read(4096) if sys.stdin is not None else ""
+        return parse_token(sys.stdin.read(4096) if sys.stdin is not None else "")
     except UnicodeDecodeError:
         raise ValueError("Could not read the API key: standard input is not text.") from None
 

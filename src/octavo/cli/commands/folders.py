@@ -230,11 +230,9 @@ def _run_restore(options: argparse.Namespace) -> int:
 
 
 def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str) -> TrackedFile:
-    if path in folder.files:
-        return folder.files[path]
-    for file in folder.files.values():
-        if path == local_files.current_path(file):
-            return file
+    files_by_path = {local_files.current_path(each): each for each in folder.files.values()} | folder.files
+    if path in files_by_path:
+        return files_by_path[path]
     hint = did_you_mean(path, folder.files)
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
 
