@@ -222,6 +222,8 @@ def test_folder_of_another_server_is_refused(demo: CommandLine, docs: Path) -> N
 def test_diff_names_the_old_path_of_a_renamed_file(demo: CommandLine, docs: Path) -> None:
     page, summary = (docs / "people/first-week.md").rename(docs / "people/first-days.md"), docs / "SUMMARY.md"
     page.write_text(page.read_text() + "\nAsk for a key.\n")
+    unlisted = demo.run("diff", "people/first-days.md", cwd=docs).out
+    assert unlisted.startswith("+ people/first-days.md  Your first week  +177 −0\n")
     summary.write_text(summary.read_text().replace("first-week.md", "first-days.md"))
     told = demo.run("diff", "people/first-days.md", cwd=docs).out
     assert told.startswith("→ people/first-days.md  Your first week  +4 −0\n  moved from people/first-week.md\n")

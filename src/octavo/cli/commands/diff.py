@@ -23,6 +23,7 @@ from octavo.documents.diff_text import source_diff
 from octavo.documents.folders.layout import PageFile
 from octavo.documents.page_trees import ChangedPage
 from octavo.files.local_changes import FileChange, LocalFiles
+from octavo.files.pulled_folder import text_of
 from octavo.lazy_import import lazy
 from octavo.tui.render.comparison import compare
 
@@ -66,7 +67,7 @@ def _texts_of_file(local_files: LocalFiles, change: FileChange) -> PageTexts:
     )
     file = folder.files.get(old_path)
     old_text = folder.base_text(file.base_sha256) if file is not None else ""
-    new_text = local_files.text(change.path)
+    new_text = text_of(folder.data(change.path) or b"") if change.status == "?" else local_files.text(change.path)
     title = PageFile(new_text or old_text).title
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
@@ -214,13 +215,9 @@ def _unified(page: PageTexts, context: int) -> str:
     """Return the changes of a page as a patch for `patch -p1`. Empty if the texts are equal."""
     if page.old_markdown == page.new_markdown:
         return ""
-    paths = (
-        each if each.endswith((".md", ".yaml")) else f"{each}.md" for each in (page.old_path or page.path, page.path)
-    )
-    old_name, new_name = (
-        f"{side}/{path}" if text else "/dev/null"
-        for side, path, text in zip("ab", paths, (page.old_markdown, page.new_markdown), strict=True)
-    )
+    suffix = "" if page.path.endswith((".md", ".yaml")) else ".md"
+    old_name = f"a/{page.old_path or page.path}{suffix}" if page.old_markdown else "/dev/null"
+    new_name = f"b/{page.path}{suffix}" if page.new_markdown else "/dev/null"
     lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old_name, new_name, n=context)
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
