@@ -580,6 +580,8 @@ CHANGES = {
         f"1. See the page of all boats.\n\n{PICTURES[2]}\n\n2. From your boats, choose the one that you want to"
         f" leave, and press the button.\n\n{PICTURES[3]}\n\n3. Leave the harbour.\n",
     ),
+    "a short text taken out of a list": (f"{SENTENCE}\n\n* Tides\n\n{OTHER}\n", f"{SENTENCE}\n\nTides\n\n{OTHER}\n"),
+    "an item replaced by one with a list": ("* tag: name\n* End\n", f"* value: the name\n  * {SENTENCE}\n* End\n"),
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
 
@@ -1399,6 +1401,13 @@ EXPECTED_LINES = {
         "~ figure",
         "  ~ image, src: leave.png → Boat.png",
         "+ list Leave the harbour.",
+    ],
+    "a short text taken out of a list": ["= 1", "% unwrapped from a list", "  = 1", "= 1"],
+    "an item replaced by one with a list": [
+        "~ list",
+        "  - item tag: name",
+        f"  + item value: the name / {SENTENCE}",
+        "  = 1",
     ],
     "front matter": ["page title: A → B", "page hidden: none → yes", "= 1"],
 }

@@ -33,8 +33,8 @@ _MIN_CODE_SIMILARITY = 0.85
 
 TITLED_KINDS = kinds_with("titled")
 
-_MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of the two versions of an edited block, if either version is also at another position."""
+_MIN_EDIT_SIMILARITY = 0.75
+"""Minimum similarity of the versions of a block that is also at another position, or the first of different items."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum number of characters of a block that is recognized at another position."""
@@ -210,7 +210,7 @@ def _look_id_of_copy(
         return None
     before, after = old[gap.i1], new[gap.j1]
     look_ids = movable_ids & {before.look_id, after.look_id}
-    if len(look_ids) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_COPIED_SIMILARITY:
+    if len(look_ids) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_EDIT_SIMILARITY:
         return None
     return next(iter(look_ids))
 
@@ -292,7 +292,8 @@ def similarity(old: Node, new: Node) -> float:
             score = 0.35 + 0.6 * share
         elif old_kind == new_kind == "item" and score < MIN_SIMILARITY and len(old.children) != len(new.children):
             # Only one item may have a long list, for example.
-            score = max(score, similarity(old.children[0], new.children[0]))
+            first_similarity = similarity(old.children[0], new.children[0])
+            score = first_similarity if first_similarity >= _MIN_EDIT_SIMILARITY else score
         if old_kind in ("row", "card") and old.children[0].look_id == new.children[0].look_id and old.children[0].text:
             score = max(score, min(1.0, score + 0.4))
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty

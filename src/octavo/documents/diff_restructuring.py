@@ -234,7 +234,7 @@ def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved_ids:
     pairs = _pair_parts(old_parts, new_parts, moved_ids)
     length = sum(_kept_length(*pair) for pair in pairs)
     shorter_length = min(sum(node.size for node in side) for side in (old, new))
-    if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * shorter_length):
+    if length < max(min(_MIN_LENGTH, shorter_length), _MIN_SHARE_KEPT * shorter_length):
         return drafts
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     if not any(part.path for pair in pairs for part in pair if part is not None):
@@ -427,7 +427,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     taken_ids: set[int] = set()
     paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]
     for depth in count():
-        paths = [each for each in paths if _is_same_kind_at(*each[:2], depth)]
+        paths = [one for one in paths if min(map(len, one[:2])) > depth and one[0][depth].kind == one[1][depth].kind]
         if not paths:
             break
         kept_lengths: dict[tuple[Node, Node], float] = {}
@@ -482,10 +482,6 @@ def _version_value(old: Node, new: Node, kept_length: float) -> float:
     """Return how likely `new` is a version of the container `old`. `kept_length` is the length of their common text."""
     has_same_title = _title(old.block) == _title(new.block) != ()
     return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
-
-
-def _is_same_kind_at(old: Sequence[Node], new: Sequence[Node], depth: int) -> bool:
-    return len(old) > depth < len(new) and old[depth].kind == new[depth].kind
 
 
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
