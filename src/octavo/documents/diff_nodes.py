@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from octavo.documents.anchors import is_anchor_of
-from octavo.documents.blocks import Block, Run, TableColumn, plain_text
+from octavo.documents.blocks import Block, Run, plain_text
 from octavo.documents.diff_model import (
     AddedBlock,
     AttributeChange,
@@ -107,7 +107,7 @@ def container_node(block: Block, children: Sequence[Node]) -> Node:
 
 def _attributes_key(block: Block) -> Hashable:
     attributes = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
-    columns = tuple(map(_column_key, block.attrs.get("columns", ())))
+    columns = tuple((runs_key(each.title), *map(_freeze, each[1:])) for each in block.attrs.get("columns", ()))
     return (attributes, columns) if attributes or columns else ()
 
 
@@ -155,10 +155,6 @@ def style(run: Run) -> tuple[Hashable, ...]:
     """Return the format of a run, including kind, attributes and link. Kind `code` equals mark `code`."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
-
-
-def _column_key(column: TableColumn) -> Hashable:
-    return (runs_key(column.title), *map(_freeze, column[1:]))
 
 
 def _own_texts(block: Block) -> list[str]:

@@ -101,14 +101,11 @@ def split_tokens(runs: Iterable[Run], link_texts: Collection[str] = ()) -> list[
     for run in runs:
         token_style = style(run)
         if run.kind in ATOMIC_KINDS or (run.link and run.text in link_texts):
-            tokens.append(Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
+            name = run.text or file_name(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
+            tokens.append(Token(f"{_ATOMIC_MARK}{name}", run, token_style))
         else:
             tokens += [Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
     return tokens
-
-
-def _atomic_text(run: Run) -> str:
-    return run.text or file_name(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
 
 
 def slices(text: str) -> Iterator[str]:

@@ -60,7 +60,6 @@ from octavo.documents.merging.merged_page import (
     text_of_side,
 )
 from octavo.documents.source_blocks import (
-    MARKER,
     ROWS_AND_ITEMS,
     WORD,
     Blocks,
@@ -500,16 +499,11 @@ def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
 
 def _merged_marker(lists: Versions[SourceBlock]) -> str:
     """Return the `MergedBlock.marker` of a merged list."""
-    if all(map(_has_consecutive_numbers, lists)):
+    numbers = lists.map(lambda items: [child.number for child in items.children or ()])
+    if all(each and each[0] >= 0 and each == list(range(each[0], each[0] + len(each))) for each in numbers):
         return "1"
-    markers = lists.map(lambda items: MARKER.match(items.children[0].head if items.children else ""))
-    bullets = markers.map(lambda match: match[2] if match else "")
-    return bullets.preferred if all(len(bullet) == 1 for bullet in bullets) else ""
-
-
-def _has_consecutive_numbers(items: SourceBlock) -> bool:
-    numbers = [child.number for child in items.children or ()]
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
+    bullets = lists.map(lambda items: items.source.lstrip()[:1])
+    return bullets.preferred if all(bullet in "*+-" for bullet in bullets) else ""
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:
@@ -520,9 +514,13 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 def _has_invisible_change(block: Versions[SourceBlock]) -> bool:
     """Return whether one side changed only white space or markers of items in a block, and the other side more."""
     base, *sides = block
-    is_divisible = base.kind in ("list", "item", "container") and all(each.children for each in block)
-    is_invisible = [each.key == base.key and each.source != base.source for each in sides]
-    return is_divisible and any(is_invisible) and any(each.key != base.key for each in sides)
+    return (
+        base.kind in ("list", "item", "container")
+        and all(each.children for each in block)
+        and any(
+            each.key == base.key != other.key and each.source != base.source for each, other in (sides, sides[::-1])
+        )
+    )
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
