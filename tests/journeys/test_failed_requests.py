@@ -145,7 +145,7 @@ async def test_refused_subject_is_kept_as_a_draft_and_the_old_subject_shown(stag
         await run.press("/", *"refused", "enter", "enter")
         await run.see("#7 Show what a refused time looks like ")
         await run.press("E", "end", *" here", "enter")
-        await run.hear("The platform stumbled.", "The change may have been made.", "Saved as a draft.")
+        await run.hear("The platform stumbled.", "the server does not show the new details", "Saved as a draft.")
         await run.see("#7 Show what a refused time looks like  ")
         await run.press("E")
         await run.see("Show what a refused time looks like here")
