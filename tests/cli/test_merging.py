@@ -92,6 +92,13 @@ def edit_page(demo: CommandLine, text: str) -> None:
     assert demo.run("--demo", "api", "content.Edit", *where, f"changes:={json.dumps(edit)}").code == 0
 
 
+def test_update_from_main_is_named_even_if_the_merge_fails(demo: CommandLine) -> None:
+    ran = demo.run("merge", "harbour-api/4", "--yes", "--update", "--demo")
+    assert ran.code == 6
+    assert ran.err.startswith("octavo: Updated harbour-api/4 from main.\noctavo: Could not merge harbour-api/4: ")
+    assert demo.run("show", "harbour-api/4", "--demo", "--json", "outdated").json == {"outdated": False}
+
+
 def test_findings_of_a_linter_are_advice_unless_the_setting_blocks_merges(demo: CommandLine) -> None:
     edit_page(demo, "# Seeded\n\nSend the header.\n\nNo header, no answer.\n")
     command = (sys.executable, str(demo.folder / "linter.py"))

@@ -263,6 +263,7 @@ async def merge_one(session: Session, options: argparse.Namespace, target: RefTa
     if options.update and not options.check and checks.change_request.outdated:
         updated = await update(session.live, at, checks.merge_state)
         _raise_unless_done(updated, "update", name)
+        tell(f"Updated {name} from main.")
         if updated.result is not None and updated.result.result == "conflicts":
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
             raise Failure(message, BLOCKED)
