@@ -167,6 +167,17 @@ def test_pull_without_any_page_fails(demo: CommandLine) -> None:
     assert demo.run(*command, cwd=demo.folder).code == 0
 
 
+def test_first_pull_that_was_killed_can_be_repeated(demo: CommandLine) -> None:
+    begun = demo.folder / "begun"
+    (begun / ".octavo").mkdir(parents=True)
+    (begun / ".octavo/lock").touch()
+    (begun / ".octavo-99999999-abc.part").write_text("# How we")
+    (begun / "running").mkdir()
+    assert demo.run("pull", "handbook", "begun", "--demo", cwd=demo.folder).code == 0
+    assert demo.run("status", cwd=begun).out == ""
+    assert not list(begun.rglob("*.part"))
+
+
 def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
     assert demo.run("pull", "--demo", cwd=docs).out == "Already up to date.\n"
     assert demo.run("pull", "--demo", "-q", ".isCurrent", cwd=docs).out == "true\n"

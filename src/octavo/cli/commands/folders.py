@@ -60,8 +60,8 @@ PULL_FIELDS = declare_fields(
     "folder string, space string, revision string, isCurrent boolean, added string[], edited string[], "
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
-_START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""Files of which one must exist before the first pull into a folder with files."""
+_START_FILES = ("SUMMARY.md", ".gitbook.yaml", STATE_FOLDER)
+"""Files of which one must exist before the first pull into a folder with files, for example after a killed pull."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
