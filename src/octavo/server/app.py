@@ -53,8 +53,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], context: RequestContext) -> Any:
-    """Run an operation, and return the response as a JSON value. None if the response has no body, or if a DELETE finds
-    nothing. A failed operation changes nothing. Raises Refusal and MissingResource."""
+    """Run an operation. Return the response as a JSON value, or `BackgroundWork` that returns it. None if it has no
+    body, or if a DELETE finds nothing. A failed operation changes nothing. Raises Refusal and MissingResource."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
@@ -396,7 +396,7 @@ _NOUNS = {
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a missing document. `path` is its path in the store."""
+    """Return the message for a missing document or file. `path` is its path in the store, or the hash of the file."""
     if path.endswith("/adaptive-schema"):
         return "There is no adaptive schema here yet. Create one first."
     collection_path, _, name = path.rpartition("/")

@@ -53,7 +53,7 @@ class FetchedFile:
 
     @property
     def text(self) -> str:
-        """The data as text in the declared encoding. Invalid bytes become U+FFFD."""
+        """The data as text, in the declared encoding if it is known, else in UTF-8. Invalid bytes become U+FFFD."""
         # A byte order mark proves UTF-8, even if another encoding is declared.
         charset = None if self.data.startswith(codecs.BOM_UTF8) else self.charset
         try:

@@ -359,7 +359,7 @@ def _is_converted(path: str) -> bool:
 
 
 def _is_hidden(path: str) -> bool:
-    """Return whether a file in an archive is in a folder that contains no pages, such as `.gitbook/assets`."""
+    """Return whether a file is hidden: its name or a folder around it begins with `.`, or is `node_modules`."""
     steps = path.split("/")
     return any((step.startswith(".") and step not in (".", "..")) or step in IGNORED_FOLDERS for step in steps)
 
@@ -398,7 +398,7 @@ class HtmlPage:
         return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
-        """Convert the page to Markdown that starts with its title. Raises ConversionFailure if too deeply nested."""
+        """Convert the page to Markdown. Without `h1`, add the title. Raises ConversionFailure if nested too deeply."""
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)

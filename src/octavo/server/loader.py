@@ -66,7 +66,7 @@ class LoadedFolder:
     space_id: str
     revision_id: str
     has_changed: bool = False
-    """True if the load created this revision. False if the folder had not changed."""
+    """True if the load created this revision. False if main already had all changes of the folder."""
     problems: tuple[Problem, ...] = ()
     """Problems with files that could not be loaded completely, for the user."""
 
@@ -347,7 +347,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: ContentsEntry) -> str:
-        """Return a key that identifies a page, group or link in later loads, such as `page:PATH` or `link:Blog#2`."""
+        """Return a key that identifies a page, group or link in later loads, such as `page:PATH` or `group:Help#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"
@@ -355,8 +355,8 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID of the last load, or a new ID. Find a renamed file by its text, else by
-        its title."""
+        """Give each page, group and link its ID of the last load, else its ID on main, else a new ID. Find a renamed
+        file by its text, else by its title."""
         earlier_page_ids = {page["id"] for page in page_trees.walk(self.last_load["pages"])}
         earlier_ids = {key: each for key, each in self.last_load["keys"].items() if each in earlier_page_ids}
         current_keys = {key for _, key in self._entries}

@@ -85,8 +85,8 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text to insert for an include, with links relative to `folder`. None if a limit is exceeded.
-    `outer_ids` are the IDs of the includes around it. `budget[0]` is the number of characters still allowed."""
+    """Return the text to insert for `item`, with links relative to `folder`. None if a limit is exceeded, or if `item`
+    includes itself. `outer_ids` are the IDs of the items around it. `budget[0]` characters are still allowed."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -128,7 +128,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content that an include tag names by ID, title or file relative to `folder`, or None."""
+    """Return the reusable content that an include tag names by file (relative to `folder`), ID or title, or None."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
@@ -250,7 +250,7 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, kee
 PAGES_PER_BATCH = 20
 """Number of pages that are indexed in one transaction. The platform handles requests between two transactions."""
 _INDEX_ENTRY_LIMIT = 4000
-"""Maximum length of an index entry, in characters. A longer section has several entries, for a faster search."""
+"""Maximum length in characters of an index entry with several blocks. Long sections get several entries, for speed."""
 _TEXT_ATTRIBUTES = ("title", "alt", "path", "summary", "description")
 """Attributes of blocks whose text is shown. If they change, `_INDEX_VERSION` of the store must change, too."""
 
@@ -327,7 +327,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the sections of a page. The first section has no anchor, and starts with `description`."""
+    """Yield the sections of a page, a long one as several. The first has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _text_to_index(block)

@@ -133,7 +133,7 @@ _INDENT = 12
 _CODE_LINE_WIDTH = 88
 """Maximum number of characters on a line of code. A longer line is split."""
 _TEXT_LENGTH = 1 << 20
-"""Maximum number of characters of a block that are printed."""
+"""Maximum number of characters that are printed of a text that is not split, such as a cell of a card."""
 _PARAGRAPH_LENGTH = 10_000
 """Maximum number of characters in a paragraph. Longer texts are split: reportlab prints long paragraphs slowly."""
 _COLUMN_WIDTH = 24
@@ -164,7 +164,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """The pages to print as one PDF. `texts` has Markdown by page ID, and `pictures` image readers by file ID."""
+    """Pages to print as a PDF. `texts` has Markdown by page ID, `pictures` functions that read images by file ID."""
 
     title: str
     pages: Pages

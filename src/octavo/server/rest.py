@@ -1,7 +1,7 @@
 """`RequestContext`, with which all handlers work, and the default handler of operations.
 
 `handle` calls the handler that is registered for the class of an operation. The default handler is plain REST: it
-reads, creates, changes or deletes the document at the path of the operation, or lists the documents below this path. It
+reads, creates, changes or deletes the document at the path of the operation, or lists the collection at this path. It
 calls functions that other modules register with `presents`, `before_save` and `guards`. Every write needs a guard.
 """
 
@@ -96,7 +96,7 @@ LOCAL_ORGANIZATION = "local"
 
 
 def add_local_user(context: RequestContext, name: str) -> RequestContext:
-    """Create the user of opened folders if missing. Return a copy of `context` with this user as the caller."""
+    """Create the user and organization of opened folders, if missing. Return a copy of `context` for this user."""
     store = context.store
     if store.find(f"/users/{LOCAL_USER}") is None:
         now = context.timestamp()
@@ -165,7 +165,7 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], context: RequestContext) -> Any:
-    """Return the response as a JSON value. None if it has no body. Raises Refusal and MissingResource."""
+    """Return the response as JSON, or `BackgroundWork`. None if it has no body. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, context)
@@ -210,7 +210,7 @@ def _check_guard(op: Operation[Any], context: RequestContext) -> None:
 
 @handle.register(Listing)
 def list_documents(op: Listing[Any], context: RequestContext) -> Json:
-    """Return a page of the documents that are stored below the path of `op`, in order of creation."""
+    """Return a page of the collection that is stored at the path of `op`, in order of creation."""
     _check_guard(op, context)
     kind = item_type_of(SPECS[type(op)].response_type)
     return paginate(op, context.store.items(path_of(op)), lambda document: PRESENTERS[kind](context, document))
@@ -244,7 +244,7 @@ def paginate(
     is_descending: bool = False,
 ) -> Json:
     """Return the page of a list that the request asks for. `items` are sorted pairs of a sort key and an item. If
-    `is_descending`, the highest key is first. `show` converts an item for the response."""
+    `is_descending`, the highest key is first. `show` converts an item. Raises Refusal for an invalid `op.page`."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
     remaining = all_items if op.page is None else _items_after(all_items, op.page, is_descending)
@@ -272,7 +272,7 @@ SortKey = tuple[Any, ...]
 
 
 def order_key(stored_position: int, document: Json) -> SortKey:
-    """Return the sort key of a document in its collection: by its position, else by its creation. Sets `position`."""
+    """Return the sort key of a document in its collection. Sets its `position` if missing: at the end, by creation."""
     position = document.get("position", [_LAST_POSITION, stored_position])
     document["position"] = position if isinstance(position, list) else [position]  # Older versions saved integers.
     return (document["position"], stored_position)

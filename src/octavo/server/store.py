@@ -104,7 +104,7 @@ class Store:
         self.lock = RLock()
         """Lock of the database. The thread that writes may read without the lock. Other threads need it."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """Results of queries while `cached_reads` is active. None otherwise."""
+        """Results of queries while `cached_reads` is active, until the next write. None otherwise."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Closes the database. Also called when the store is garbage-collected."""

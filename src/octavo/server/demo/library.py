@@ -1,7 +1,7 @@
 """Builds the demo library: an invented maker of tide gauges, with its manuals, its site and its writers.
 
-The large demo is as big as a large organization: 200 spaces, 10,000 pages, 5,000 open threads and 600 open change
-requests. Its texts are made from the word lists in `large.toml`.
+The large demo is as big as a large organization: 200 spaces, 10,000 pages, 5,000 open threads and 600 change requests
+that are not merged. Its texts are made from the word lists in `large.toml`.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create the site, each with the ID of the resource that it will create."""
+    """Yield an ID and an operation for each step of creating the site. A created resource gets this ID."""
     site = history.organization_setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:

@@ -249,7 +249,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, context: RequestContex
 
 
 def update_from_main(context: RequestContext, change_request: Json) -> Json:
-    """Merge main into a change request, unless that is up to date. Return a `MergeResult` of the API."""
+    """Merge main into a change request, unless main has not changed. Return a `MergeResult` of the API."""
     if not is_outdated(context.store.get(f"/spaces/{change_request['space']}"), change_request):
         return {"revision": change_request["revision"], "result": "update"}
     main = spaces.get_current(context, change_request["space"])

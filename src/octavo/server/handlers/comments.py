@@ -1,7 +1,7 @@
 """Comments and replies, reviews of change requests, and review requests.
 
 `CommentPresenter` converts stored comments to API resources, and says who may change them. A review becomes outdated when its
-author submits another review, or when another review of this author is requested. Authors may review their own change
+author submits another review, or when a new review by this author is requested. Authors may review their own change
 requests.
 """
 

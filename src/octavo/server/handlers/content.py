@@ -40,7 +40,7 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
-    """Convert a page and its subpages to API resources. `app_url` is the URL of the space. `metadata` adds `git`."""
+    """Convert a page and its subpages to API resources. Their URLs begin with `app_url`. `metadata` adds `git`."""
     kind = page["type"]
     field_names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}
@@ -318,8 +318,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new `fields`, and with the new text `markdown` unless it is None. A title that is also the
-        first heading changes together with this heading."""
+        """Return `page` with new `fields`. Keep the new text `markdown`, unless it is None, for `finish`. If the title
+        is also the first heading, and only `title` or only `markdown` is given, the other is changed to match."""
         old_title = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

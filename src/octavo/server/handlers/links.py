@@ -64,7 +64,7 @@ class LinkTarget:
     kind: str
     key: str
     space_id: str = ""
-    """Space that contains the page or file. Empty for other targets."""
+    """Space that contains the page, file or reusable content. Empty for other targets."""
     anchor: str = ""
 
 
@@ -154,7 +154,7 @@ class RevisionLinks:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return the target of a URL. Its status is `in-app` for a URL of the app."""
+        """Return the target of a URL. The status is `in-app` for the URL of a resource, such as a page, in the app."""
         origin = f"{self._context.origin}/o/"
         is_in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
         path = href.removeprefix(self._context.origin) if is_in_app else href

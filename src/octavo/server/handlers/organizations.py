@@ -218,7 +218,7 @@ def _present_team_member(context: RequestContext, document: Json) -> Json:
 
 
 def can_manage_team(context: RequestContext, team: Json, user_id: str | None = None) -> bool:
-    """Return whether `user_id`, by default the caller, is an admin or an owner of the team."""
+    """Return whether `user_id`, by default the caller, is an admin of the organization or an owner of the team."""
     if organization_role(context, team["organization"], user_id) == "admin":
         return True
     membership = context.store.find(f"{team_path(team)}/members/{user_id or context.caller}")

@@ -33,7 +33,7 @@ SECTION_LIMIT = 1000
 SECTIONS_OF_PAGE = 5
 """Maximum number of sections of a page in the results."""
 PAGES_OF_SPACE = 20
-"""Maximum number of pages of a space in the results."""
+"""Maximum number of pages of each space in a search of several spaces."""
 
 SNIPPET_LENGTH = 200
 """Approximate number of characters in a snippet, if the match is inside a word."""

@@ -41,7 +41,7 @@ class SiteView:
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """True to show the site as visitors see it: without empty sections and groups, even for editors."""
+    """True to show the site as visitors see it: without empty sections and groups, even for creators."""
 
     @cached_property
     def _is_public(self) -> bool:

@@ -2,8 +2,8 @@
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
 sections. A deleted space is hidden, but keeps its position while it can be restored. Visitors start at the default
-section and its default site space. Editors choose the defaults. Without a choice, the first visible section and space
-are the defaults.
+section and its default site space. If no default is chosen, the first section that has a space is the default, and so
+is the first space in a section. Deleted spaces do not count.
 
 Members with a role can see every site of their organization. Guests can see a site if they have a role in one of its
 spaces. A published site is also visible to its audience: everyone, or people with an active share link. A site with
@@ -66,7 +66,8 @@ class SiteTree:
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
     def parts_in(self, kind: str, parent_id: str | None) -> StoredSiteParts:
-        """Return the items of the type `kind` in a section or group. `parent_id` is its ID, or None for the root."""
+        """Return the site spaces in a section, if `kind` is `site-space`, else the sections and groups in a group.
+        `parent_id` is the ID of this section or group, or None for the root."""
         parts_by_parent = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return parts_by_parent.get(parent_id, [])
 
@@ -93,7 +94,7 @@ class SiteTree:
         return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
     def default_site_space_id(self, section_id: str | None) -> str | None:
-        """Return the ID of the default site space, or None if there is none. `section_id` is None at the root."""
+        """Return the ID of the default site space of a section, or of the root. None if there is no site space."""
         parent = self.section(section_id) if section_id else self.site
         candidate_ids = [part.document["id"] for part in self.existing_site_spaces_in(section_id)]
         default_id = parent.get("defaultSiteSpace")
@@ -158,7 +159,7 @@ def _site_space_paths(context: RequestContext, path: str, space: Json) -> list[s
 
 
 def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
-    """Return whether the caller may see an unpublished site. Guests need a role in one of its spaces."""
+    """Return whether the caller may see a site, even if unpublished. Guests need a role in one of its spaces."""
     organization_id = tree.site["organization"]
     if organization_role(context, organization_id):
         return True
@@ -167,7 +168,7 @@ def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
 
 
 def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | None) -> bool:
-    """Return whether a site is published, and the caller is in its audience. A site with share links needs a key."""
+    """Return whether a site is published, and the caller is in its audience. A site shared by link needs a key."""
     site = tree.site
     if not site["published"]:
         return False

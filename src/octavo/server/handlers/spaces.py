@@ -185,7 +185,7 @@ def is_expired(context: RequestContext, space: Json) -> bool:
 
 
 def list_contents(context: RequestContext, organization_id: str, parent_id: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in a collection, in order. At the root, `parent_id` is None."""
+    """Return the spaces, also deleted ones, and collections directly in a collection, in order. None is the root."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization_id)]
     contents = sorted((item for item in items if item[2].get("parent") == parent_id), key=lambda item: item[0])
