@@ -77,7 +77,7 @@ class Client:
     ) -> None:
         """`transport` replaces the network, for example in tests. `read_only_reason` is a sentence that says why
         changes are not allowed, or empty. `deadline` is the time for all attempts of a request, in seconds. Raises
-        ValueError if a token must not be sent to `origin`."""
+        ValueError for an invalid or unencrypted `origin`, as `origin_of` does."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity

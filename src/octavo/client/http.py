@@ -115,7 +115,7 @@ class HttpTransport:
         ip_address: str = "",
     ) -> None:
         """`httpx_transport` replaces the network. The connection uses `ip_address` instead of the host name, unless it
-        is empty. Raises Unsendable if environment variables prevent connections."""
+        is empty. Raises Unsendable if environment variables or `ca_file` prevent connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None

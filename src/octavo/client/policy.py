@@ -36,7 +36,7 @@ MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
 """Longest wait in seconds that the server may ask for. A request that must wait longer fails."""
 MAX_RETRY_SECONDS = 86400.0
-"""Error messages name a time for the retry only if it is at most this many seconds away."""
+"""Maximum number of seconds until `retry_at` of an error. It replaces a later time that the server asks for."""
 RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5

@@ -236,7 +236,7 @@ class Access:
     profile: Profile | None
     source: Source
     token: SecretStr | None = None
-    """The token from the environment. None if the token must be read from its store."""
+    """The token from the environment. None if it must be read from its store, or if there is none."""
     problem: str = ""
     """Sentences about unreadable profiles. Empty if a profile or a token was found."""
 

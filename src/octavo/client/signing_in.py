@@ -263,7 +263,7 @@ def _as_clause(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read, and a sentence if they cannot be loaded."""
+    """Return the organizations that the token can read, and a sentence if loading fails. Raises Unauthorized."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
