@@ -6,7 +6,7 @@ from octavo.api.operation import Model
 from octavo.api.text import RawJson, SafeJson, SafeText
 
 Format = Literal["markdown", "document"]
-"""The requested format of a body. Always sent, because the API documents no default."""
+"""The requested format of a body. Octavo sends it with each read, because the API documents no default."""
 
 
 class Body(Model):
@@ -17,7 +17,7 @@ class Body(Model):
 
     @property
     def text(self) -> str:
-        """Return the Markdown. Without Markdown, return the text of the JSON document."""
+        """The Markdown. Without Markdown, the plain text of the JSON document."""
         return self.markdown if self.markdown is not None else document_text(self.document)
 
 

@@ -106,12 +106,12 @@ class PageTree(Model):
         return path_below(self.pages)
 
     def parent_of(self, page_id: str) -> Page | None:
-        """Return the page that contains the page with this ID. None for a page at the root."""
+        """Return the page that contains the page `page_id`. None at the root, or if there is no such page."""
         trail = self.path_to(page_id)
         return trail[-2] if len(trail) > 1 else None
 
     def parent_id(self, page_id: str) -> str | None:
-        """Return the ID of the page that contains the page `page_id`. None for a page at the root."""
+        """Return the ID of the page that contains the page `page_id`. None at the root, or if there is no such page."""
         parent = self.parent_of(page_id)
         return parent.id if parent is not None else None
 
@@ -356,7 +356,7 @@ class DeletePage(Tagged):
 
 
 class RevertPage(Tagged):
-    """Revert a page to a revision, by default to the revision from which the change request started."""
+    """Revert a page to a revision, by default to the main revision that the change request is based on."""
 
     operation: Literal["revert_page"] = "revert_page"
     page: Id

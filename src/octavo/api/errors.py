@@ -131,7 +131,7 @@ class Rejected(ApiError):
 
 
 class Invalid(Rejected):
-    """The server rejected a value of the request."""
+    """The server rejected a value of the request, or Octavo did not send it."""
 
 
 class Unauthorized(Rejected):

@@ -127,7 +127,6 @@ _SPELLINGS = MappingProxyType(
         "acs": "ACS",
         "ai": "AI",
         "api": "API",
-        "email": "email",
         "id": "ID",
         "json": "JSON",
         "mcp": "MCP",
@@ -138,7 +137,7 @@ _SPELLINGS = MappingProxyType(
         "url": "URL",
     }
 )
-"""Spellings of words that have capital letters or a hyphen in a label."""
+"""Spellings of words that have capital letters in a label."""
 
 
 def field_label(name: str) -> str:

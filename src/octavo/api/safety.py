@@ -45,7 +45,7 @@ _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def safe_text(value: str) -> str:
-    """Return `value` without unsafe characters for a terminal. Line breaks and tabs stay."""
+    """Return `value` without characters that are unsafe in a terminal. Line breaks and tabs stay."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     # This is the fastest way to find unusual characters, even in megabytes of text.

@@ -44,7 +44,7 @@ class Membership(Model):
 
 
 class NewMembership(Model):
-    """The role that a member gets in a team. Octavo only sends this model."""
+    """The role that a member gets in a team, in requests."""
 
     role: TeamRole
 

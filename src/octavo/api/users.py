@@ -20,7 +20,7 @@ class User(Model):
 
     @property
     def name(self) -> str:
-        """Return the display name or, if there is none, the email address, else the ID."""
+        """The display name, else the email address, else the ID."""
         return self.display_name or self.email or safe_line(self.id)
 
 

@@ -57,7 +57,7 @@ class Route:
 
     @property
     def key(self) -> str:
-        """Return the method and path, such as `GET /v1/user`. Unlike the name of the operation, they are unique."""
+        """The method and path, such as `GET /v1/user`. Unlike the name of the operation, they are unique."""
         return f"{self.spec.method} {self.path}"
 
 
