@@ -612,15 +612,21 @@ def _split_long_word(word: str, width: int) -> list[int]:
         length = _last_break(sign_breaks, word, start, end_of_line)
         if (
             length <= (end_of_line - start) // 3
-            or cells(sign_breaks.split(word[start + length :], maxsplit=1)[0]) >= width
+            or cells(_parts_after(sign_breaks, word, start + length, width)[0]) >= width
         ):
             length = _last_break(breaks, word, start, end_of_line)
-        next_part, *more = breaks.split(word[start + length :], maxsplit=1)
+        next_part, *more = _parts_after(breaks, word, start + length, width)
         if length > (end_of_line - start) // 3 or (length > 1 and cells(next_part) + len(more) <= width):
             stop = next((index for index in range(first + 1, stop + 1) if letter_ends[index] == start + length), stop)
         indexes.append(letter_ends[stop])
         first = stop
     return indexes
+
+
+def _parts_after(breaks: re.Pattern[str], word: str, index: int, width: int) -> list[str]:
+    """Return the part of a word from `index` to the next possible break, and if there is a break the text after it.
+    Only a few lines of the word are searched, so that a word of a megabyte is split quickly."""
+    return breaks.split(word[index : index + 8 * width], maxsplit=1)
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
