@@ -332,7 +332,7 @@ class PageFields(Tagged):
 
 
 class UpdatePage(PageFields):
-    """Change, rename or move a page. Left-out fields stay as they are."""
+    """Change, rename or move a page. Omitted fields stay unchanged."""
 
     operation: Literal["update_page"] = "update_page"
     page: Id
@@ -349,7 +349,7 @@ class InsertPage(PageFields):
 
 
 class DeletePage(Tagged):
-    """Delete a page and those below it."""
+    """Delete a page and the pages below it."""
 
     operation: Literal["delete_page"] = "delete_page"
     page: Id

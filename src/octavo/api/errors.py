@@ -1,7 +1,7 @@
 """Errors of operations. `str(error)` is a sentence for the user.
 
 ApiError
-├── ReadOnly            nothing was sent: Octavo was started in read-only mode
+├── ReadOnly            nothing was sent, because Octavo is read-only
 ├── Unreachable         no response
 │   ├── NotSent         the server cannot have received the request
 │   ├── LocalFailure    a problem on this computer prevents the request
@@ -83,7 +83,7 @@ class ApiError(Exception):
 
 
 class ReadOnly(ApiError):
-    """Nothing was sent, because Octavo was started in read-only mode. Retrying does not help."""
+    """Nothing was sent, because Octavo is read-only. Retrying does not help."""
 
     outcome = Outcome.REFUSED
 

@@ -1,4 +1,4 @@
-"""The API client. It sends operations, and limits the number and the rate of its requests.
+"""The API client. It sends operations, and limits the number of simultaneous requests and of retries.
 
     client = Client("https://api.gitbook.com", token)
     comment = await client(comments.Get(at=space, comment_id=...))

@@ -267,7 +267,7 @@ def _items_after(items: list[tuple[Any, Any]], cursor: str, is_descending: bool)
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
-"""A document, and its path in the store."""
+"""The path of a document in the store, and the document."""
 SortKey = tuple[Any, ...]
 
 
@@ -296,7 +296,7 @@ def _position_between(lower: list[int] | None, upper: list[int] | None) -> list[
     if upper and upper[: len(lower)] == lower != upper:
         return [*lower, upper[len(lower)] - 1]
     following = [*lower[:-1], lower[-1] + 1]
-    # A document that is created later gets a position with two numbers.
+    # Not a position with two numbers: later documents get one (see `order_key`), and would come between.
     return following if len(lower) > 2 and (upper is None or following < upper) else [*lower, 0]
 
 

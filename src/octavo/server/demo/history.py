@@ -1,6 +1,6 @@
 """The people and the past of the demo: who did what and when.
 
-TOML files in `changes/` and `threads/` describe change requests and threads. `list_actions` returns the operations that
+TOML files in `changes/` and `threads/` describe change requests and threads. `list_actions` returns the actions that
 create them. `DemoClock` and `DemoIds` give the created resources dates in the past and readable IDs.
 """
 

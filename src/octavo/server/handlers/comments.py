@@ -38,7 +38,7 @@ class CommentPresenter:
     context: RequestContext
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Texts of the blocks on a page, by block key. The key of a page has its ID and the hash of its text."""
+    """For each page (its ID and the hash of its text): the texts of its blocks, by block key."""
 
     @property
     def path(self) -> str:

@@ -142,7 +142,7 @@ class RevisionLinks:
         for usage in _text_links(self._context, page).usages:
             target = self._usage_target(usage, page)
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
-                continue  # The platform does not know the specifications on GitBook, to which a folder may refer.
+                continue  # A folder may refer to a specification on GitBook, which this server does not have.
             relation = "reference" if usage.kind == "url" else "dependsOn"
             yield relation, target, LinkPosition(page["id"], usage.block_key)
 
@@ -168,7 +168,7 @@ class RevisionLinks:
                 target = LinkTarget(status, "file", target_id, self._space["id"])
             case page_links.SpaceLink(space_id=target_id, page=page_ref, anchor=anchor):
                 target = self._other_space_target(target_id, page_ref, anchor or "", status)
-                if target is None and self._is_folder:  # The platform does not know spaces on GitBook.
+                if target is None and self._is_folder:  # A folder may link to a space on GitBook.
                     target = LinkTarget(status, "url", href)
             case page_links.ChangeRequestLink(space_id=target_id, number=number):
                 change_request = self._context.store.find_by(f"/spaces/{target_id}/change-requests", "number", number)
@@ -323,14 +323,14 @@ def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestConte
     base_id = base_revision_id(context.store.get(change_request_path(op.at)))
     earlier_broken = RevisionLinks(context, get_revision(context, op.at.space_id, base_id)).list_broken()
     resources = RevisionLinks(context, get_revision_at(context, op.at)).list_resources()
-    new_broken = [
+    newly_broken = [
         each for each in resources if each.target.status == "broken" and not _was_broken(each, earlier_broken)
     ]
     if op.broken_context == "change-request":
-        resources = new_broken
+        resources = newly_broken
     elif op.broken_context == "space":
-        resources = [each for each in resources if each.target.status == "broken" and each not in new_broken]
-    return _present_list(op, context, resources, new_broken)
+        resources = [each for each in resources if each.target.status == "broken" and each not in newly_broken]
+    return _present_list(op, context, resources, newly_broken)
 
 
 def _was_broken(resource: LinkedResource, earlier_broken: set[tuple[str, str]]) -> bool:
@@ -342,17 +342,17 @@ def _present_list(
     op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest,
     context: RequestContext,
     resources: list[LinkedResource],
-    new_broken: list[LinkedResource] | None = None,
+    newly_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the response for a list of links. `new_broken` are the targets of links that the change request broke."""
+    """Return the response for a list of links. `newly_broken` are targets of links that the change request broke."""
     matching_resources = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(
         op, ((each.sort_key, each) for each in matching_resources), LinkPresenter(context, op.at).present_resource
     )
     broken_resources = [resource for resource in matching_resources if resource.target.status == "broken"]
     counts = {"total": len(broken_resources)}
-    if new_broken is not None:
-        counts["changeRequest"] = sum(resource in new_broken for resource in broken_resources)
+    if newly_broken is not None:
+        counts["changeRequest"] = sum(resource in newly_broken for resource in broken_resources)
     return {**response, "stats": {"total": len(matching_resources), "broken": counts}}
 
 

@@ -81,7 +81,7 @@ def present_member(context: RequestContext, organization_id: str, member: Json) 
 
 
 def teams_of(context: RequestContext, organization_id: str, user_id: str) -> list[tuple[int, Json]]:
-    """Return the teams of a member, each with its position in the store as a sort key."""
+    """Return the position in the store, as a sort key, and the document of each team of a member."""
     all_teams = context.store.items(f"/orgs/{organization_id}/teams")
     return [
         (position, team) for position, team in all_teams if context.store.find(f"{team_path(team)}/members/{user_id}")

@@ -36,7 +36,7 @@ PAGES_OF_SPACE = 20
 """Maximum number of pages of each space in a search of several spaces."""
 
 SNIPPET_LENGTH = 200
-"""Approximate number of characters in a snippet, if the match is inside a word."""
+"""Approximate number of characters in a snippet, if the match is inside a word or in the title."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 

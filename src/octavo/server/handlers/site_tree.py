@@ -180,7 +180,7 @@ def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | Non
 
 def require_site_access(context: RequestContext, at: SiteRef, *, is_visit: bool, share_key: str | None) -> None:
     """Raise MissingResource unless the caller may see the site. If `is_visit`, the audience of the published site may
-    see it too. With a wrong `share_key` for a site shared by link, even members may not."""
+    see it too. With a wrong `share_key` for a site shared by link, even members may not see it."""
     path = site_path(at)
     tree = load_site(context, path)
     if is_visit and is_in_audience(context, tree, share_key):
