@@ -245,12 +245,10 @@ class PulledFolder:
         """Delete the temporary files of processes that were killed."""
         for folder in (self.top, self.top / STATE_FOLDER):
             for path in regular_files(folder):
-                if match := _TEMPORARY_NAME.fullmatch(PurePosixPath(path).name):
+                match = _TEMPORARY_NAME.fullmatch(PurePosixPath(path).name)
+                if match is not None and not _is_running(int(match[1])):
                     with suppress(OSError):
-                        try:
-                            os.kill(int(match[1]), 0)
-                        except ProcessLookupError:
-                            (folder / path).unlink()
+                        (folder / path).unlink()
 
     def _delete(self, path: str) -> None:
         """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
@@ -289,6 +287,14 @@ def regular_files(top: Path) -> Iterator[str]:
             path = Path(folder) / name
             if path.is_file() and not path.is_symlink():
                 yield composed_path(top, path.relative_to(top).as_posix())
+
+
+def _is_running(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def text_digest(text: str) -> str:

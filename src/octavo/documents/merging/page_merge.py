@@ -514,13 +514,9 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 def _has_invisible_change(block: Versions[SourceBlock]) -> bool:
     """Return whether one side changed only white space or markers of items in a block, and the other side more."""
     base, *sides = block
-    return (
-        base.kind in ("list", "item", "container")
-        and all(each.children for each in block)
-        and any(
-            each.key == base.key != other.key and each.source != base.source for each, other in (sides, sides[::-1])
-        )
-    )
+    is_divisible = base.kind in ("list", "item", "container") and all(each.children for each in block)
+    is_invisible = [each.key == base.key and each.source != base.source for each in sides]
+    return is_divisible and any(is_invisible) and any(each.key != base.key for each in sides)
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
