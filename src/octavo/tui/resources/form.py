@@ -249,7 +249,7 @@ class FormDialog(Dialog[None]):
         return f"This field does not accept a file. These fields accept files: {labels_text}."
 
     def choose_file(self) -> None:
-        """Ask for a file, and put its path into the focused field, or else into the only field that accepts a file."""
+        """Ask for a file for the focused field. If that accepts no file, use the only field that does."""
         if (row := self._file_row) is None:
             return
         field = row.field
@@ -323,7 +323,7 @@ class FormDialog(Dialog[None]):
         return state.yaml_error or None
 
     def send(self) -> None:
-        """Send the form. If a field has an error, focus the first such field instead."""
+        """Send the form. If fields have errors, focus the first of them instead. If nothing has changed, say so."""
         self.state.was_attempted = True
         self._validate_form()
         result = self._result

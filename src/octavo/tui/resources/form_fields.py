@@ -62,7 +62,7 @@ class FormField:
     group: str = ""
     """Heading above the fields of a nested model. Empty if there is no heading."""
     hint: str = ""
-    """Explanation below the input: the docstring of the field in the API model."""
+    """Explanation, shown while the field has the focus: the docstring of the field in the API model."""
     is_required: bool = False
     is_nullable: bool = False
     """True if the request may send null for the field."""
@@ -76,7 +76,7 @@ class FormField:
     minimum: float | None = None
     maximum: float | None = None
     item_kind: FieldKind | None = None
-    """Kind of the items. None if the field is not a list."""
+    """Kind of the items. None if the kind of the field is not `list`."""
     is_masked: bool = False
     """True if the text is shown as bullets until the user reveals it."""
     upload_kind: str = ""
@@ -120,7 +120,7 @@ class _Annotation:
     other_types: tuple[Any, ...] = ()
     """The types of a union except the first, which is `type`."""
     tag: str = ""
-    """Name of the field that says which model of a union is used, such as `type`. Empty if there is no such field."""
+    """Field that says which model of a union is used, such as `type`. Empty if the annotation does not name it."""
 
     @property
     def models(self) -> list[type[BaseModel]]:
@@ -134,7 +134,8 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields for an operation, except `leave_out`. Fields in `required_fields` must be filled in."""
+    """Return the form fields for an operation, without `at`, query parameters and `leave_out`. `required_fields` must
+    be filled in."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable_names = set(spec.nullable) if spec is not None else set()
@@ -147,8 +148,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the values that the model fixes, so that no form field asks for them, by JSON path: `{("source", "type"):
-    "url"}`. `texts` says which models of unions were chosen."""
+    """Return the constants in the value of the field `name` by JSON path: `{("source", "type"): "url"}`. `texts` says
+    which models of unions were chosen."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
@@ -245,8 +246,8 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
-    """Return form fields for the fields of nested models. None if the user must type the value as YAML. `outer` are the
-    models that contain this field."""
+    """Return form fields for the fields of nested models. None if there are no nested models, or if the user must type
+    the value as YAML. `outer` are the models that contain this field."""
     models = annotation.models
     if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None

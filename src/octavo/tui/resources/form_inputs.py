@@ -117,7 +117,7 @@ class FieldRow(Vertical):
     """One row of a form: the label of a field, its input, and the error below."""
 
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
-        """`is_picked` is True if the user chooses the value from a list, and False if the user types the value."""
+        """`is_picked` is True if a button chooses or switches the value, and False if the user types the value."""
         super().__init__(id=id, classes="form--field")
         self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
@@ -175,7 +175,7 @@ class FieldRow(Vertical):
         self._original_text, self._initial_input_text = text, self._input_text
 
     def show_label(self, label: str) -> None:
-        """Show `label` on the button of a field whose value is chosen from a list."""
+        """Show `label` on the button of the field, if the field has a button."""
         if isinstance(self.input, TextButton):
             self.input.label = f"{label} ▾"
 
@@ -237,7 +237,7 @@ class FormPickers:
         return self._state.form.reference_lists
 
     def is_picked(self, field: FormField) -> bool:
-        """Return True if the user chooses the value of a field from a list. False if the user types the value."""
+        """Return True if a button chooses or switches the value of a field. False if the user types the value."""
         is_reference = "reference" in (field.kind, field.item_kind) and field.name in self._references
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 

@@ -64,7 +64,7 @@ _WEIGHTS = {
     "black": 900,
     "heavy": 900,
 }
-"""Font weights by name. Longer names come first, because `semibold` contains `bold`."""
+"""Font weights by name. A name comes before each name that it contains: `semibold` before `bold`."""
 
 ReportProgress = Callable[[str], None]
 
@@ -111,7 +111,7 @@ def font_weight(path: str) -> int:
 
 
 class FormUploads:
-    """Uploads the files of a form, and puts their URLs into the request. No file is uploaded twice."""
+    """Uploads the files of a form, and puts their URLs into the request. Until `clear`, no file is uploaded twice."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
@@ -164,7 +164,7 @@ def _file_path(text: str) -> str:
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
-    """Yield the upload kind and the path of each file in a request."""
+    """Yield the upload kind of each file in a request, and its path. A file to import has a placeholder URL instead."""
     for name, each in value if isinstance(value, BaseModel) else ():
         kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
@@ -233,7 +233,7 @@ class FormRequest:
     """Names of fields that the user must fill in, although the API does not require them."""
 
     async def load_item(self) -> Model | None:
-        """Load the item again, if `item_reader` is set. None if it was deleted. Raises ApiError."""
+        """Return the item as loaded by `item_reader`, if set, else `item`. None if it was deleted. Raises ApiError."""
         if self.item_reader is None:
             return self.item
         try:
@@ -250,7 +250,7 @@ class SubmittedForm:
     response: Any
     """Response of the server. None if the response was lost, but the server made the change."""
     replaced: Model | None = None
-    """The item as it was just before the change. None if the form created an item."""
+    """The item as it was just before the change. None if the form created an item or ran an action."""
 
 
 class FormState:

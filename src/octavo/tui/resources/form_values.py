@@ -1,8 +1,8 @@
 """Converts the texts of a form to an API operation, and a form to YAML and back. Start at `build_request`.
 
 The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML.
-In the YAML of a form, an empty field is a comment. If the user deletes the line of a field, the field gets its original
-text.
+In the YAML of a form, an unchanged empty field is a comment. If the user deletes the line of a field, the field gets
+its original text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, An
 
 
 def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the names of the fields that `item` does not have, because the server does not send them."""
+    """Return the names of the fields that the server does not send in `item`. Empty if `item` is None."""
     return frozenset(field.name for field in fields if item is not None and _present_value(field, item) is _MISSING)
 
 
@@ -80,7 +80,8 @@ def _inner_value(value: Any, name: str, json_name: str) -> Any:
 
 
 def text_of_value(field: FormField, value: Any) -> str | None:
-    """Return the text that a field shows for `value`. None for null. Empty if the field cannot show the value."""
+    """Return the text that a field shows for `value`: None for null, if the user can choose null. Empty if the field
+    cannot show the value."""
     if value is None:
         return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
     if field.kind == "structure":
@@ -300,8 +301,8 @@ def _error_sentence(
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return the position of an error in YAML, such as `Line 2, column 3: `. Also return the path to the value with the
-    error. `inner_path` is this path as far as Pydantic knows it."""
+    """Return the position of an error in YAML, such as `Line 2, column 3: `, and `inner_path` without the parts that
+    Pydantic has added. The last part stays, because the value may be missing in the YAML."""
     # `strip` also removes separators such as U+001C, which YAML does not allow.
     stripped_text = text.strip()
     lines_above = text[: text.find(stripped_text)].count("\n")
@@ -369,7 +370,7 @@ def _is_type_name(path_part: int | str) -> bool:
 
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
-    """Return the name of the field that an error message of the server mentions. `FORM` if it mentions no field."""
+    """Return the name of the field that an error message of the server mentions first. `FORM` if it mentions none."""
     best_rank: tuple[int, int, str] | None = None
     for field in fields:
         names_of_field = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}
@@ -417,7 +418,7 @@ def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> boo
 
 
 def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
-    """Yield the YAML lines of fields whose JSON paths begin with the same `depth` names."""
+    """Yield the YAML lines of fields whose JSON paths begin with the same `depth` + 1 names."""
     first_field = fields[0]
     if len(first_field.json_path) == depth + 1:
         yield from _field_lines(first_field, depth, initial, texts)

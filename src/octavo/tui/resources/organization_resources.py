@@ -36,7 +36,7 @@ from octavo.tui.widgets.short_texts import long_age, plural
 STATUS_INTERVAL = 1.0
 """Seconds between two requests that ask whether a specification is processed."""
 STATUS_REQUESTS = 60
-"""Maximum number of requests that ask whether a specification is processed."""
+"""Number of such intervals after which Octavo stops waiting for a specification."""
 MAX_SHOWN_LENGTH = 400_000
 """Maximum number of characters of a specification that are shown."""
 _PENDING_STATES = ("pending", "progress")
@@ -44,7 +44,7 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 
 
 async def specification_details(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> LabeledValues:
-    """Return the ID and age of the latest version of a specification that the server processed. Raises ApiError."""
+    """Return lines about the latest version that the server processed: its ID, age and text. Raises ApiError."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
     version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))

@@ -33,7 +33,7 @@ MAX_TITLES = 6
 
 @dataclass(frozen=True)
 class SiteSnapshot:
-    """A site with its structure, and the numbers of its active share links and redirects."""
+    """A site with its structure, and the numbers of its redirects and active share links."""
 
     site: Site
     structure: SiteStructure
@@ -125,7 +125,7 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 
 
 def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return what the dialog says before publishing: audience, URL, pages of the site, and parts that stay hidden."""
+    """Return what the dialog says before publishing: audience, URL, parts of the site, and what stays hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     info_rows = [
         _audience(snapshot),

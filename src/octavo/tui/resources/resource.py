@@ -222,7 +222,7 @@ class Resource(Generic[M]):
     route: Callable[[M], Route | None] = lambda item: None
     """Returns what enter opens for an item. None if enter shows the tables inside the item, a dialog or details."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """Operations that load the names of the items to which the listed items refer by ID."""
+    """Other operations to load: for the names of IDs in the rows, for `derive_items` or for `prepare_undo`."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
@@ -251,16 +251,16 @@ class Resource(Generic[M]):
     as_update: Callable[[M], Model] = lambda item: item
     """Returns the object whose fields the user edits in the form of `update`. By default the item itself."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
-    """Lists from which form fields let the user choose, by field name. They replace or extend `_LISTS_BY_FIELD`."""
+    """Functions that return the list of a form field, by field name. They replace or extend `_LISTS_BY_FIELD`."""
     required_argument: str = ""
     """Argument, such as `subdomain`, without which the table is hidden. Empty if the table is always shown."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
-    """Returns sentences that say what else is lost when an item is deleted."""
+    """Returns sentences that say what else the deletion of an item changes."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Called before an item is created. Returns a function that returns the operations to undo the creation, such as
-    those that restore the current roles. None if deleting the new item undoes the creation."""
+    """Called before the form that creates an item opens. Returns a function that returns the operations to undo the
+    creation, such as those that restore the current roles. None if deleting the new item undoes the creation."""
     creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notification after a creation, given the operation and its response. The response is None if it was
     lost. The attribute is None for the usual notification."""

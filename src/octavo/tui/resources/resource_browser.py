@@ -285,7 +285,7 @@ class BrowserScreen(ListView[Any]):
         (self.table_list if len(level.resources) > 1 and len(self.levels) > 1 else self.rows).focus()
 
     def show_table(self, plural_name: str) -> None:
-        """Show the table with this name, `Resource.plural`, at the top level."""
+        """Show the top-level table `plural_name`. If there is none, show the one that was selected there."""
         self.save_position()
         del self.levels[1:]
         self.level.resource = next(
@@ -343,7 +343,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load names with `ops`, in subscriptions `SLOTS 0`, `SLOTS 1` and so on. End further ones with such names."""
+        """Load names with `ops`, in the subscriptions `names 0` and so on if `slots` is `names`. End higher numbers."""
         for index, op in enumerate(ops):
             self.follow(f"{slots} {index}", op, self.add_names)
         index = len(ops)
@@ -447,7 +447,7 @@ class BrowserScreen(ListView[Any]):
 
     @property
     def more_help(self) -> str:
-        """Description of the selected table, for the help of this view. Empty until the organization is loaded."""
+        """Description of the selected table, for the help of this view. Empty if it has none, or during loading."""
         return (
             f"{self.level.resource.heading}: {self.level.resource.description}"
             if self.levels and self.level.resource.description
@@ -539,7 +539,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
-    """Forget the counts of tables that share their parent with the list of `op`, if that list has changed."""
+    """If the editable list of `op` has changed, forget the counts of lists under the same URL (`…/permissions`)."""
     parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
@@ -611,7 +611,7 @@ class PendingNavigation:
             self.show_top_level()
 
     def show_top_level(self) -> None:
-        """Show the top-level table that the user requested."""
+        """Show the top-level tables, and select the one that the user requested, if any."""
         level = self._view.level
         if self._target is not None:
             level.resource = next(

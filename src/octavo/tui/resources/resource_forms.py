@@ -38,7 +38,7 @@ from octavo.tui.widgets.short_texts import plural
 def open_create_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, on_created: Callable[[str], None]
 ) -> None:
-    """Open the form that creates an item. `on_created` is called with the key of the new item."""
+    """Open the form that creates an item. `on_created` is called with the key of the new item, if the key is known."""
     assert resource.create is not None, "the resource must have a create operation"
     live = app.session.live
     undo_factory = resource.prepare_undo(live, arguments) if resource.prepare_undo is not None else None
@@ -228,7 +228,7 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends `prefixed_ops` one after the other. Each comes with the start of its error message."""
+    """Return an undo that sends operations until one fails. `prefixed_ops` pairs each with the start of its error."""
 
     async def undo() -> SendResult[bool]:
         for failure_prefix, operation in prefixed_ops:

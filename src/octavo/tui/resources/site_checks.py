@@ -51,7 +51,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
 """Label and color of a redirect with a problem, by problem."""
 MAX_REQUESTS = 20
-"""Maximum number of requests for one link test."""
+"""Maximum number of paths that one link test resolves on the server, and of page lists that the redirects load."""
 
 
 class MarkedRedirect(redirects.Redirect):
@@ -63,7 +63,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects, with `MarkedRedirect` for each problem if `responses` has the site structure."""
+    """Return the redirects, with broken ones as `MarkedRedirect` if `responses` has the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
@@ -178,7 +178,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve_on_server(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, and add the answer to `targets`. Return False if the server does not know."""
+    """Ask the server where a path leads, and add the answer to `targets`. Return False if there is no answer."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:
@@ -374,7 +374,7 @@ class ConditionTest(Dialog[None]):
 
     @property
     def outcome(self) -> str:
-        """Sentence that says whether the condition is true for the typed claims, or what is wrong with them."""
+        """Sentence that says whether the condition is true for the typed claims, or why this is unknown."""
         try:
             parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:

@@ -37,7 +37,7 @@ MovablePart = SiteSection | SectionGroup | SiteSpace
 
 
 class SitePartRow(Model):
-    """A row of the table Structure: one part of the site, indented by `depth`."""
+    """A row of the tables Structure and Published content: one part of the site, indented by `depth`."""
 
     part: SitePart
     depth: int = 0
@@ -56,7 +56,7 @@ def title_of(part: SitePart) -> str:
 
 
 def noun_of(part: SitePart) -> str:
-    """Return what a part is called in sentences: `section`, `group` or `space`."""
+    """Return what a part is called in sentences: `section`, `group`, `space`, or a noun made from an unknown type."""
     match part:
         case SiteSection():
             return "section"
@@ -68,7 +68,7 @@ def noun_of(part: SitePart) -> str:
 
 
 def children_of(part: SitePart) -> tuple[SitePart, ...]:
-    """Return the parts directly inside a part, with the ID of the part as their parent. Empty for a space."""
+    """Return the parts directly inside a section or group, with its ID as their parent. Empty for other parts."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -242,7 +242,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if `part` loses the default to another part: a space in `parent` if `is_space`, else a section."""
+    """Return True for parts of which only one is the default: spaces in `parent` if `is_space`, else all sections."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
