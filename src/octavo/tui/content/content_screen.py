@@ -55,7 +55,7 @@ class SpaceList:
         self.requested_route: ToPage | None = None
         """Page to open as soon as the spaces are loaded. None if no page is requested."""
         self._removed_id = ""
-        """ID of a space that was deleted or moved away, while the server still lists it. Empty if there is none."""
+        """ID of a space or collection that was deleted or moved away, while the server still lists it, else empty."""
         self._opens_last_space = True
         """True while the last read space, or the first, opens without a command as soon as the spaces are loaded."""
         self._created_id = ""
@@ -129,7 +129,8 @@ class SpaceList:
             self._removed_id = ""
 
     def show(self) -> None:
-        """Draw the tree of spaces again. If no space is open, open the space that was read last, else the first."""
+        """Draw the tree of spaces again. Open the requested page. If none is requested and no space is open, open the
+        space that was read last, else the first. After the open space was removed, open no other space."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
         if snapshot.value is None and (titles := open_space.shell.session.first_titles()):

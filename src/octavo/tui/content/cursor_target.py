@@ -313,4 +313,4 @@ PAGE: Commands[CursorTarget] = Commands(
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
     ),
 )  # fmt: skip
-"""Commands that open other views of a page."""
+"""Commands that open other views of a page, or export it."""

@@ -337,7 +337,7 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return the title of a link target, such as `Guide › Install`. Empty for a URL."""
+    """Return the title of a link target, such as `Guide › Install`. Empty for a URL or an unknown target."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:

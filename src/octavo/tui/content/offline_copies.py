@@ -64,7 +64,6 @@ def remove(app: Shell, space_id: str) -> None:
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
     """Ask for confirmation, then delete the offline copy of a space."""
-
     after = "Your drafts and queued changes will be kept."
     app.ask(
         ConfirmDialog(

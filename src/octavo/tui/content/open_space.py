@@ -336,7 +336,7 @@ class OpenSpace(SpacePanes):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Unsent drafts on the selected page of the tree, else on the selected block of the open page."""
+        """Unsent drafts on the selected page if a tree has the focus, else on the selected block of the open page."""
         if not self.target.is_tree_focused:
             return self.threads.drafts_on(block) if (block := self.visible_block) is not None else ()
         page = self.target.selected_page
@@ -365,8 +365,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space. It opens at `anchor`, at `position`, at the top if `from_top`, or else at its
-        saved position. With `add_to_history`, you can go back to the previous page."""
+        """Open a page of this space, or follow a link of its page tree. It opens at `anchor`, at `position`, at the top
+        if `from_top`, or else at its saved position. With `add_to_history`, you can go back to the previous page."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)

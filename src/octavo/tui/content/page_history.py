@@ -65,7 +65,7 @@ _PAGE_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class PageVersion:
-    """Row of the list: a revision that changed the page."""
+    """Row of the list: a revision that changed the page, or may have, because the server did not list all changes."""
 
     at: RevisionRef
     before: RevisionRef | None
@@ -98,7 +98,7 @@ class PageRevisionFinder:
 
     @property
     def is_at_end(self) -> bool:
-        """True if there are no older revisions."""
+        """True if there are no older revisions to check, for example because the last checked one created the page."""
         return self._is_started and self._next_revision is None
 
     async def check_batch(self) -> AsyncIterator[None]:

@@ -270,7 +270,7 @@ class VisitedPage(NamedTuple):
 
 
 class ReadingHistory:
-    """Saves the reading positions in the `PageView` of a screen, and the page that was read last."""
+    """Saves the reading positions in the `PageView` of a screen, and finds the page of a space that was read last."""
 
     def __init__(self, screen: View) -> None:
         self._screen = screen

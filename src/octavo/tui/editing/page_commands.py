@@ -37,7 +37,7 @@ class EditablePages(Protocol):
 
     @property
     def selected_page(self) -> tuple[str, str, str] | None:
-        """Id, title and type of the selected page. None if no page is selected."""
+        """ID, title and type of the selected page. None if no page is selected."""
 
     @property
     def selected_block(self) -> Block | None:
@@ -59,7 +59,7 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True, so that others are ignored, from the start of an edit until the editor closes or a dialog opens."""
+        """True from the start of an edit until the editor closes or a dialog opens. Other edits are then ignored."""
 
     def disabled_reason(self) -> str | None:
         """Return why the user cannot edit pages here. None if the user can."""

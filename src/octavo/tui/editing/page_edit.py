@@ -69,7 +69,7 @@ class PageEdit:
     page_id: str
     title: str
     change_request: ChangeRequest | None = None
-    """Change request in which the page is edited. None to edit the page of main, and then ask where to save it."""
+    """Change request in which the page is edited. None to let the user choose one before the editor opens."""
     on_end: Callable[[ChangeRequest | None], None] = lambda _: None
     """Called when the edit ends, with the change request that has the text, or with None if the text was not sent."""
     block: Block | None = None

@@ -173,9 +173,9 @@ class PageForm(ConfirmDialog):
         save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`validate` returns error messages by field name. `refused` has those that the server has sent. An error under
-        the name "" is about the whole form. `save` stores the values as a draft in the background. `save_now` waits
-        until they are stored, because the app quits."""
+        """`validate` returns error messages by field name. `refused` has messages that stay until their field is
+        edited, such as errors of the server. The name "" stands for the whole form. `save` stores the values as a draft
+        in the background. `save_now` waits until they are stored, because the app quits."""
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)

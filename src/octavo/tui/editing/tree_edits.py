@@ -32,7 +32,7 @@ _PERMANENT_DELETION = "The page is only in this change request, so you cannot un
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page in the table of contents. `parent_id` is None at the top level, `index` at the end."""
+    """Position of a page in the table of contents. None stands for the top level (`parent_id`) or the end (`index`)."""
 
     parent_id: str | None = None
     index: int | None = None
@@ -62,7 +62,7 @@ class TreeEdit:
     change_request: ChangeRequest | None = None
     """Change request to which the edit is saved. None if the user must choose one first."""
     on_saved: Callable[[ChangeRequest, str], None] | None = None
-    """Called after the edit was saved, with the change request and the ID of the edited page."""
+    """Called after the edit was saved, with the change request and the ID of the page (empty if unknown)."""
 
     def show_menu(self) -> None:
         """Open a menu to rename, move, describe or delete the selected page, or to add a page."""

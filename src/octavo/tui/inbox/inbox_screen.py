@@ -199,7 +199,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def feed(self) -> InboxFeed:
-        """Loads and groups the rows of the inbox."""
+        """The object that loads and groups the rows of the inbox."""
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
@@ -388,7 +388,8 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Target of thread commands: selected threads, else the thread of the current row. None without a thread."""
+        """Target of thread commands: the threads of the selected rows or, if no row is selected, of the current row.
+        None if there is no thread."""
         selected_threads = [
             Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows

@@ -42,7 +42,7 @@ class SelectedRows:
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
-    """Called with the first of the rows after the user undid a command."""
+    """Called with the first of the rows when the user undoes that they were marked as done or snoozed."""
 
     @property
     def marks(self) -> InboxMarks:
@@ -64,7 +64,6 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
 
 def snooze(app: Shell, selected: SelectedRows) -> None:
     """Ask how long to snooze the rows, then snooze them."""
-
     now = localize(app.session.state.now())
     end_times = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
     choices: list[Choice[SnoozeEnd]] = [
@@ -229,7 +228,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
 
 
 READ_DELAY = 1.0
-"""Seconds for which a row must be selected before it is marked as read."""
+"""Seconds from when the preview of a selected row starts to load until the row is marked as read."""
 
 
 def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:

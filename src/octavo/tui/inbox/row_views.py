@@ -221,11 +221,11 @@ class RowRenderer:
 
 
 _REASON_PADDING = 2
-"""Padding in cells on both sides of the reasons."""
+"""Padding in cells on each side of the reasons."""
 
 
 class TextPane(VerticalScroll, can_focus=False):
-    """Pane that shows an unsent text, and the keys to continue or discard it."""
+    """Pane that shows an unsent draft or failed change with its keys, or says that there is no preview."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText()
@@ -357,7 +357,7 @@ class RowPreview(Vertical):
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
-    """Return why a row is in the inbox: a line of `width` cells for each reason. The first also has the age."""
+    """Return why a row is in the inbox: a line of at most `width` cells for each reason. The first line has the age."""
     sign, style = REASON_SIGNS[row.reason]
     reason, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")

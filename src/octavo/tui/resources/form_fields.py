@@ -134,8 +134,7 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields for an operation, without `at`, query parameters and `leave_out`. `required_fields` must
-    be filled in."""
+    """Return the form fields for the body of an operation, except `leave_out`. `required_fields` must be filled in."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable_names = set(spec.nullable) if spec is not None else set()

@@ -80,8 +80,7 @@ def _inner_value(value: Any, name: str, json_name: str) -> Any:
 
 
 def text_of_value(field: FormField, value: Any) -> str | None:
-    """Return the text that a field shows for `value`: None for null, if the user can choose null. Empty if the field
-    cannot show the value."""
+    """Return the text that a field shows for `value`. None for null that can be chosen. Empty if nothing is shown."""
     if value is None:
         return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
     if field.kind == "structure":
@@ -302,7 +301,7 @@ def _error_sentence(
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, such as `Line 2, column 3: `, and `inner_path` without the parts that
-    Pydantic has added. The last part stays, because the value may be missing in the YAML."""
+    the YAML does not have. The last part always stays, because an error may say that this value is missing."""
     # `strip` also removes separators such as U+001C, which YAML does not allow.
     stripped_text = text.strip()
     lines_above = text[: text.find(stripped_text)].count("\n")
