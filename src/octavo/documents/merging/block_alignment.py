@@ -25,7 +25,7 @@ _PAIR_LIMIT = 50_000
 _WORD_LIMIT = 8_000
 """A text with more words is not compared word by word."""
 _MIN_SHARED = 0.4
-"""Two blocks belong together if they share at least this part of the words of the shorter block."""
+"""Two blocks belong together only if they share at least this part of the words of the shorter block."""
 _NOTATION = re.compile(r"</?[a-z][^<>]*>|\\|\b_+|_+\b", re.I)
 """HTML tags, backslashes, and underscores around words."""
 
@@ -118,7 +118,7 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
-    """Return whether most words of a deletion are new words of `edit`, even in another notation."""
+    """Return whether most runs of three words of a deletion are new in `edit`, even in another notation."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
     if not deleted or not added or not deletion.is_deletion:
         return False
@@ -258,7 +258,7 @@ def _belong_together(
     old = siblings.base[other_change.hunk.i1 : other_change.hunk.i2]
     new = sides[other_change.side][other_change.hunk.j1 : other_change.hunk.j2]
     if other_change.hunk.is_edit and old[0].name == new[0].name:
-        # A similar addition may be a new version of a block that both sides changed.
+        # If both sides changed the block, an added block that is similar to it may be its new version.
         return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in added)
     if all(each.kind in ROWS_AND_ITEMS for each in (*added, *old)):
         return False  # Rows and items do not depend on their neighbors.
@@ -316,10 +316,10 @@ class _Counterparts:
         """For each block of the base that was moved, its version on this side."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of both versions that were rewritten at their position. These blocks do not count as moved."""
+        """Blocks of both versions that were rewritten at their position. They never count as both moved and edited."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Blocks of the base, each with the very different block that is now at its position. Both count as versions of
-        one block only if neither was moved."""
+        """Blocks of the base, each with the block that is now at its position, if the two are very different, or one of
+        them seems to be moved. Both count as versions of one block only if neither was moved."""
         self._side = side
         base_counts, side_counts = (Counter(each.key for each in tree.walk()) for tree in (base, side))
         self._unique_keys = {key for key, count in base_counts.items() if count == side_counts[key] == 1}
@@ -337,8 +337,8 @@ class _Counterparts:
 
     @cached_property
     def base_neighbors(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """The parent and the nearest earlier sibling of each block of this side, as blocks of the base. None for a
-        block that the base does not have."""
+        """For each block of this side, its parent and its nearest earlier sibling that stayed, as blocks of the base.
+        None if the parent did not stay, or if no such sibling exists."""
         base_neighbors: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None
@@ -457,7 +457,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
         blocks_at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover_blocks.moved.items():
             if new in changes[side]:
-                continue  # Already replaced, because the other side moved the text at this position.
+                continue  # Already replaced: main moved away the text at the position of this block.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_moved_by_both = (
@@ -496,8 +496,8 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield equal blocks that both sides added at different positions, as pairs (main, change request). A list has the
-    pairs of adjacent blocks."""
+    """Yield equal blocks that both sides added at different positions, as pairs (main, change request). Each list has
+    the pairs of adjacent blocks."""
     base_keys = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]

@@ -75,7 +75,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. Return a conflict if a cell was changed differently, or if cell counts differ."""
+    """Merge a row cell by cell. Return a conflict if cells or row tags changed differently, or cell counts differ."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -291,7 +291,7 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
 
 
 def _values(table: SourceBlock, index: int) -> Counter[str]:
-    """Return how often each text occurs in a column, including its name."""
+    """Return how often each text occurs in a column, including its name. Empty cells are left out."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
     text_counts = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])
     del text_counts[""]

@@ -91,7 +91,7 @@ class MergedChild:
 
 @dataclass(eq=False)
 class MergedBlock:
-    """A block that all three versions have, with its merged children."""
+    """A block of a merged page whose head or children were merged."""
 
     kind: str
     head: str | Conflict
@@ -160,8 +160,8 @@ class MergedPage:
     def text(
         self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
     ) -> str:
-        """Return the text of the page. `choices` has the user's choices by name of the conflict. Unresolved conflicts
-        get conflict markers with the labels `main` and `request`."""
+        """Return the text of the page. `choices` has the user's choices by name of the conflict. Without choice, a
+        conflict gets its suggested text, else conflict markers with the labels `main` and `request`."""
         suggested_choices = {
             each: MergeChoice("words")
             for _, each in self.all_named_conflicts

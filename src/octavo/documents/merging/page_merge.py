@@ -171,7 +171,7 @@ class _PageMerge:
         return children
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by step 4 of the module docstring. If not `merges_inside`, two changes are a conflict."""
+        """Merge a region by step 4 of the module docstring. Without `merges_inside`, different changes conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         is_divided = merges_inside and _is_one_block(region) and _has_invisible_change(region.map(lambda each: each[0]))
         if keys.request == keys.base and not is_divided:
@@ -598,7 +598,7 @@ def _key_in_conflicts(block: SourceBlock) -> str:
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     """Let one choice resolve all conflicts that are about the same moved text."""
-    # For each moved block, the conflicts and move ends that contain it. Blocks that moved together share one list.
+    # For each moved block, the conflicts and `MoveEnd`s that contain it. Blocks that moved together share one list.
     contents_by_block: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
     for content in _conflicts_and_move_ends(root.children):
         blocks = _moved_blocks(content)

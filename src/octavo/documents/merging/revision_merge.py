@@ -64,8 +64,8 @@ class PageOrder:
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, is_edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Merge three versions of a page tree. A page that one side deleted, and the other side edited or moved, is a
-    conflict. `is_edited` returns whether two versions of a page differ."""
+    """Merge three versions of a page tree. A page that one side deleted, and the other side edited or moved, is kept
+    and recorded as a conflict. `is_edited` returns whether two versions of a page differ."""
     result_order = PageOrder()
     deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order.conflicts)
     parents = _merged_parents(base, main, proposed, deciding_sides, result_order.conflicts)
@@ -158,7 +158,7 @@ def _break_cycles(
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], conflicts: _Conflicts) -> list[str]:
-    """Return the child pages on main, with the additions and moves of `proposed`. Also record conflicts."""
+    """Return the IDs of the child pages on main, with the additions and moves of `proposed`. Record conflicts."""
     if main == proposed or not proposed:
         return main
     common_ids = set(base) & set(main) & set(proposed)
@@ -375,7 +375,7 @@ class PredictedConflict:
     kind: str
     id: str
     name: str
-    """The title of the page, or the name of the file or variable."""
+    """The title of the page or reusable content, or the name of the file or variable."""
     text: str = ""
     """The merged text of a suggestion. Empty for a conflict."""
 
@@ -393,8 +393,8 @@ class MergePrediction:
 
 
 def pages_to_read(revisions: RevisionTriple, changed_pages: Collection[str] | None) -> list[str]:
-    """Return the IDs of the pages whose texts a prediction needs. A page without document IDs is included only if
-    `changed_pages` has its ID or is None."""
+    """Return the IDs of the pages whose texts a prediction needs. A page that lacks a document ID in a version is
+    included only if `changed_pages` has the ID of the page or is None."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     page_ids = []
     for page_id in dict.fromkeys([*request, *main]):
