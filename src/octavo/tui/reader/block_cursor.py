@@ -326,7 +326,7 @@ class Hints:
 
     @property
     def rows(self) -> set[int]:
-        """Rows of the pane that have a link hint."""
+        """Rows of the pane that show a link with a hint, even if the hint is on an earlier row."""
         return {each.line for each in self.clickables}
 
     @property

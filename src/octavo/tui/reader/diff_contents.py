@@ -209,7 +209,7 @@ class DiffContents(Contents):
         return layout if layout in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Set the first layout of an opened page: the new version if it is rewritten, else a split or unified diff."""
+        """Set the first layout of an opened page: the new version of a rewritten page, else a split or unified diff."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
@@ -262,7 +262,7 @@ class DiffContents(Contents):
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:
-        """Return the diff for the current layout. Its chunks are not built yet: see `DiffChunks.build`."""
+        """Return the diff for the current layout. Unless it is a source diff, `DiffChunks.build` builds its chunks."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:

@@ -99,8 +99,8 @@ class DiffNavigation:
         self._is_waiting_for_lines = False
         """True while a page that was opened has no lines yet, so that its position is not restored yet."""
         self._opening_position: tuple[Block, LinePosition] | None = None
-        """Selected block and first visible line at the time the page was opened. None if the page is not open yet, or
-        if the user has expanded lines since."""
+        """Selected block and first visible line when the page was opened at a stored position, its first change or its
+        first thread. None otherwise, and after the user has expanded lines."""
         self._is_opened_at_change = False
         """True if the page was opened at its first change or thread, not at a stored position."""
         self._thread_to_select = ""
@@ -404,7 +404,7 @@ class DiffNavigation:
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, old_position: LinePosition) -> None:
-        """If the selected block is no longer visible, select the first change at or after `old_position`. By risk,
+        """If the diff no longer shows the selected block, select the first change at or after `old_position`. By risk,
         select the most important change."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
@@ -456,7 +456,7 @@ class DiffNavigation:
         self.builder.build()
 
     def select_block(self, block: Block) -> None:
-        """Select a block, if it is visible."""
+        """Select a block, if the diff shows it."""
         if (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
 

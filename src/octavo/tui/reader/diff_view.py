@@ -90,7 +90,7 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def is_outside_page(self) -> bool:
-        """True if the selected row is not in the page, such as a note or the heading above. False for a thread."""
+        """True if the selected row is not a block of the page, such as a note or a page heading. False for a thread."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind in NON_BLOCK_KINDS - {"thread"}
 

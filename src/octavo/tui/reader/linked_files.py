@@ -39,7 +39,7 @@ DECODE_TIMEOUT = 5.0
 MAX_DECODE_MEMORY = 768 << 20
 """Bytes of memory that the child process may use to decode an image."""
 MAX_IMAGE_CELLS = 8_000
-"""Maximum number of cells of an image that is painted with half blocks. A larger image would be slow to paint."""
+"""Maximum number of cells that an image fills. A larger image would be slow to paint."""
 _HEADER_BYTES = 4096
 """Maximum length in bytes of the JSON header in the output, which is before the pixels."""
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
@@ -118,7 +118,7 @@ async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
     """Decode an image in a child process, and scale it to fit into `columns` and `rows`. A cell shows two pixels, one
-    above the other. `pixel_scale` multiplies the pixels in each direction."""
+    above the other, times `pixel_scale` in each direction. If this fails, `problem` of the result says why."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20

@@ -30,7 +30,7 @@ parse up to the block of the last reading position."""
 
 
 class PageLoaded(Message):
-    """Posted when the whole page is parsed and shown. Not posted if a refresh loads the same page again."""
+    """Posted when the whole page is parsed and shown. Not posted if a refresh loads the same text and title again."""
 
 
 class ParsedPage(NamedTuple):

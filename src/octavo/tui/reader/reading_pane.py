@@ -157,7 +157,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def document(self) -> Document | None:
-        """The part of the page that is parsed, in a diff of the new version. None if no page is shown."""
+        """The parsed part of the page. In a diff, the new version of the page. None if no page is shown."""
         return None
 
     @property

@@ -253,7 +253,7 @@ class ThreeWayView(Reader):
         self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
         self._loading_key = ""
-        """Key of the page that is loading. Empty if none is loading."""
+        """Key of the page that is loading, unless it is shown already. Empty if there is none."""
 
     # Interface for screens
 

@@ -184,7 +184,7 @@ class Contents:
         """Expand the blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return those matches of a chunk that are not inside a collapsed block."""
+        """Return those matches of a chunk that are not inside a collapsed block. By default, all matches."""
         return matches
 
 
@@ -240,7 +240,7 @@ def explain(pane: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """The lines of a pane. `top` is the first visible line, from which Textual's `scroll_y` is computed."""
+    """Lays out and scrolls the lines of a pane. `top` is the first visible line. Textual's `scroll_y` follows it."""
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget
