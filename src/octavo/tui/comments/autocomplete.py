@@ -263,7 +263,7 @@ class MentionText:
         self._set_links({})
 
     def to_text(self, markdown: str) -> str:
-        """Return `markdown` with names in place of mention links, or unchanged if a name is ambiguous."""
+        """Return `markdown` with names in place of mention links. Unchanged if `to_markdown` cannot restore it."""
         links: dict[str, str] = {}
         for match in _MENTION.finditer(markdown):
             links.setdefault(_mention_name(match), match[0])
@@ -307,7 +307,6 @@ class _CodeFinder:
         self._text = text
 
     def contains(self, match: re.Match[str]) -> bool:
-        """Return True if `match` is inside code."""
         before, after = self._text[: match.start()], self._text[match.end() :]
         line = before[before.rfind("\n") + 1 :]
         may_be_indented_code = "    " in line or "\t" in line

@@ -65,8 +65,8 @@ def start_thread(
     added_text: str = "",
 ) -> None:
     """Open the composer for a new thread. The thread is on the block with the key `node`, else on the page `page_id`,
-    else on no page. `quotes_excerpt` starts the comment with a quote of `excerpt`, as code if `is_code`. So does
-    another result of `current_node`: it returns the key of the block when the comment is sent, or None if the block is
+    else on no page. The comment starts with a quote of `excerpt` (as code if `is_code`) if `quotes_excerpt`, or if the
+    block has another key than `node` when the comment is sent: `current_node` returns this key, None if the block is
     gone. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "comment"):
         return

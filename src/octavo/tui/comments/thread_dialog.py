@@ -69,7 +69,7 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadDialog(Dialog[None]):
-    """Dialog that shows a thread. It never covers the block of the thread."""
+    """Dialog that shows a thread beside the text of the page, or below the block of the thread."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)

@@ -153,7 +153,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Your unsent drafts in this thread."""
+        """Your unsent drafts in this thread. Empty if commands do not act on the thread."""
         if self.at is None or self.comment is None or self.why_not_this_thread() is not None:
             return ()
         return self.shell.workspace.unsent.index.of_thread(self.at, self.comment.id)

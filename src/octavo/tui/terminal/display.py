@@ -74,7 +74,7 @@ def can_paint_pictures() -> bool:
 
 
 def picture_widget(picture: ScaledPicture) -> Widget:
-    """Return a widget that shows an image with its real pixels. Only if `can_paint_pictures` returns True."""
+    """Return a widget that shows an image with its real pixels. Call this only if `can_paint_pictures` returns True."""
     from PIL import Image  # lazy: slow to load
 
     library: Any = sys.modules["textual_image.widget"]
@@ -143,7 +143,7 @@ def line_filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def simplify_emoji(text: str) -> str:
-    """Return a text of the same width, in which joined emoji become the first of them, and flags become letters."""
+    """Return a text of the same width. Joined or modified emoji become their first character, flags become letters."""
     return _COMBINED_EMOJI.sub(_simple_emoji, text) if _MARKS_OF_EMOJI.search(text) else text
 
 

@@ -45,7 +45,7 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Converts terminal input to key and paste messages. Unlike Textual, it reads escape before keys and in pastes."""
+    """Turns terminal input into key and paste messages. Unlike Textual, it reads escape before a key and in a paste."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser

@@ -170,7 +170,7 @@ class Edited:
 @dataclass(frozen=True)
 class NotEdited:
     """Result of an edit without a new text. `sentence` says why there is none. `kept_path` is the file that still has
-    the text, or None if the file was deleted."""
+    the text. None if the editor was not started, or if the file is gone."""
 
     sentence: str
     kept_path: Path | None = None
@@ -433,7 +433,7 @@ def read_note(path: Path) -> FileNote | None:
 
 
 def note_time(path: Path) -> float:
-    """Return the timestamp of the note next to a file, which is when its editor was opened. 0 without a note."""
+    """Return the timestamp of the note next to a file: when the editor was opened, or failed. 0 without a note."""
     note_path = _note_path(path)
     return note_path.stat().st_mtime if note_path.exists() else 0.0
 

@@ -225,7 +225,8 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def bindings_of_key(screen: Screen[Any], key: str) -> list[tuple[DOMNode, Binding]]:
-    """Return the bindings of a key, each with its widget or screen, or with the app. The first one gets the key first."""
+    """Return the bindings of a key, each with its node, from the focused widget to the app. Those with priority get the
+    key first, and of these the last one."""
     chain = screen._binding_chain
     return [(node, binding) for node, bindings in chain for binding in bindings.key_to_bindings.get(key, ())]
 
