@@ -186,7 +186,7 @@ class PageAges:
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages were requested last. Both are empty before the first request."""
+        """Key and Markdown of the page whose ages were requested last. Both are empty if ages must be requested."""
 
     @property
     def is_shown(self) -> bool:

@@ -44,7 +44,7 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 
 
 async def specification_details(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> LabeledValues:
-    """Return lines about the latest version that the server processed: its ID, age and text. Raises ApiError."""
+    """Return lines about the latest processed version of a specification, and how to open its text. Raises ApiError."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
     version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))

@@ -267,7 +267,7 @@ class Resource(Generic[M]):
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """Runs in the background after a creation or action, with the operation and its response. None if not needed."""
     read_only_reason: str = ""
-    """Sentence that says why this table is read-only, and where users can make changes. Empty if it is editable."""
+    """Says where to make the changes that are not possible in this table. If empty, a general sentence is shown."""
     create_intro: str = ""
     """Text at the top of the form that creates an item. If empty, `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
@@ -281,7 +281,7 @@ class Resource(Generic[M]):
     delete_verbs: tuple[str, str] = ("delete", "deleted")
     """Verb for deleting an item, and its past participle: `delete` and `deleted`, or `remove` and `removed`."""
     container: str = ""
-    """Noun for the parent from which an item is removed, such as `team`. Empty if the item is deleted."""
+    """Noun for the parent from which an item is removed, such as `team`. Empty if messages do not name the parent."""
     required_fields: frozenset[str] = frozenset()
     """Form fields that the user must fill in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
