@@ -201,7 +201,7 @@ class _Change(NamedTuple):
 
 
 MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
-"""The blocks of the base that main moved, and those that the change request moved."""
+"""The blocks of the base that main moved and the change request did not delete, and the reverse."""
 NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
@@ -300,7 +300,7 @@ class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
     """Blocks of the base among which the new blocks were added."""
     position: int
-    """The index in `siblings` of the block before which the new blocks were added."""
+    """The index in `siblings` before which the new blocks were added. `len(siblings)` at the end."""
     blocks: Sequence[SourceBlock]
 
 

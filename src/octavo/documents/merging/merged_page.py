@@ -55,7 +55,7 @@ class Conflict:
     deciding_conflict: Conflict | None = None
     """Another conflict of the same moved text, whose choice also resolves this conflict. None if there is none."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
-    """Blocks of the base that a side moved here or away from here."""
+    """Blocks that a side moved here or away from here, or that count as moved (step 5 of page_merge.py)."""
 
     def text(self, choice: MergeChoice) -> str | None:
         """Return the text with which a choice resolves the conflict. None if no text is left."""

@@ -434,7 +434,7 @@ class _PageMerge:
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
         """Return the blocks of the base that were moved away from a region or into it. A block that the other side
-        deleted counts only at its old position."""
+        deleted does not count."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}

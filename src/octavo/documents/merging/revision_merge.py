@@ -200,7 +200,7 @@ class RevisionConflict:
 
 @dataclass(frozen=True)
 class WordMerge:
-    """A paragraph that both sides changed, merged word by word. The user should check it."""
+    """A paragraph, quote or item that both sides changed, merged word by word. The user should check it."""
 
     page: str
     text: str
@@ -386,7 +386,7 @@ class MergePrediction:
 
     conflicts: tuple[PredictedConflict, ...]
     word_merges: tuple[PredictedConflict, ...]
-    """Paragraphs that would be merged word by word, because each side changed different words."""
+    """Texts that would be merged word by word, because each side changed different words."""
     pages: Pages
     is_on_main: bool
     """True if main already has all changes of the change request, so that the merge would change nothing."""

@@ -173,7 +173,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
         """Show a thread below `title`. The text of its block is quoted if the page is hidden, or if `title` ends with a
-        colon. `outdated_note` is shown if the thread is outdated and its page is hidden."""
+        colon. `outdated_note` is shown if the thread is outdated and its page hidden. Without `title`, neither is."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)

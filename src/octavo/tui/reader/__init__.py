@@ -46,7 +46,7 @@ How a page of 1 MB gets on screen:
 5. `PageLoader._show_chunks` gives the chunks to `PageContents` and calls `Reader.reset_lines`, which makes `VirtualLines` of
    them, with estimated heights and no lines (`render/virtual_lines.py`).
 6. `VirtualLines.lines` renders a chunk when its lines are first needed. `reset_lines` renders the chunks in view, because
-   the top depends on their heights. If all chunks have at most 300 lines, it renders all (`lay_out_short`).
+   the top depends on their heights. If all chunks together have at most 300 lines, it renders all (`lay_out_short`).
 7. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
    bar, thread marks and link hints to each row, and keeps the frame until something changes.
 8. Meanwhile, the thread parses the rest and lays out all chunks (`lay_out_chunks`). Moves beyond the first screen wait in

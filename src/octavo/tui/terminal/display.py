@@ -154,7 +154,7 @@ def _simple_emoji(regex_match: re.Match[str]) -> str:
 
 def is_text_right_to_left(text: str) -> bool:
     """Return True if more than half of the letters of a text are written from right to left. If the first letter is
-    such a letter, a third of the letters is enough."""
+    such a letter, more than a third is enough."""
     if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
     are_right_to_left = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]

@@ -183,7 +183,7 @@ class NotEdited:
 
 @dataclass(frozen=True)
 class FileNote:
-    """Describes a file that is open in an editor. It is saved next to the file, to recover the text after a crash."""
+    """Describes a file that is open in an editor. The note is next to the file, to recover the text after a crash."""
 
     title: str
     """Title of a page, or of a draft such as `Comment on Welcome`."""
