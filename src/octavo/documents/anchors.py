@@ -34,7 +34,7 @@ _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 
 
 def anchor_of_title(title: str) -> str:
-    """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
+    """Return a heading's anchor: lower case, `-` between words, `id-` if a digit is first, no signs but `.` and `_`."""
     decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
     plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed)).translate(_LETTERS)
     joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
@@ -112,7 +112,7 @@ def page_anchors(document: Document) -> PageAnchors:
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
     """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of its reusable content. The
-    second anchor `name` counts as `name-1`. False if the page may have other anchors."""
+    second anchor `name` counts as `name-1`. False if the page may have other anchors, or if `anchor` is no anchor."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     contents, assigner = list(contents), AnchorAssigner()

@@ -157,7 +157,7 @@ class TableColumn(NamedTuple):
 
     @property
     def has_title(self) -> bool:
-        """True if the title has text, an image or another sign."""
+        """True if the title has text, an image, an icon or another inline element."""
         return any(run.text.strip() or run.kind not in ("text", "break") for run in self.title)
 
 
@@ -260,7 +260,7 @@ MAX_CONTAINER_DEPTH = 40
 
 @dataclass(slots=True, eq=False)
 class DraftBlock:
-    """A block under construction. Its kind may be internal, such as `group`."""
+    """A block under construction. Its kind may be one that no finished block has, such as `group`."""
 
     kind: str
     attrs: dict[str, Any] = field(default_factory=dict)

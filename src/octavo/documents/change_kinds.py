@@ -92,11 +92,11 @@ class TextFacts:
     """The numbers, units, warning words and URLs of a text."""
 
     numbers: tuple[str, ...] = ()
-    """The numbers in the order of the text, without their units."""
+    """The numbers without their units, and then words that limit a number, such as `most` for “at most”."""
     units: tuple[str, ...] = ()
     """The units in the order of the text, each in its short form, such as `ms` for milliseconds."""
     warning_words: Counter[str] = field(default_factory=Counter)
-    """Number of occurrences of each warning word. All negations count as “not”."""
+    """Number of occurrences of each warning word. “Cannot”, “without” and words such as “don't” count as “not”."""
     urls: tuple[str, ...] = ()
 
 
@@ -229,7 +229,7 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change, without those of entries inside. Empty for unchanged or unknown entries."""
+        """Return the kinds of a change, with those of rows but no other entries inside. Empty if unchanged."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property
@@ -257,7 +257,7 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
-    """Return the entries inside a container, and its versions. Both are empty if `entry` has no entries inside."""
+    """Return the entries inside `entry`, and the versions of the block around them. Both may be empty."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)

@@ -140,7 +140,7 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that is shown only if its block, such as an embed, cannot be shown. Leave out
+    """Return the changes of a text that is shown only if its block, such as a page link, cannot be shown. Leave out
     changes that the attributes of the block already show."""
     old_text, new_text = plain_text(old.runs), plain_text(new.runs)
     if old_text != new_text:
@@ -246,7 +246,7 @@ class BlockChange:
     old: Block | None
     new: Block | None
     words: tuple[Word, ...] = ()
-    """The text of an edited block in pieces, each with its change. Empty if the block was not edited or has no text."""
+    """The text of an edited block in pieces, each with its change. Empty if its words were not compared."""
 
     @property
     def block(self) -> Block:

@@ -34,7 +34,7 @@ _MIN_CODE_SIMILARITY = 0.85
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_EDIT_SIMILARITY = 0.75
-"""Minimum similarity of the versions of a block that is also at another position, or the first of different items."""
+"""Minimum similarity of two blocks if either is also elsewhere, or if they begin list items of unequal length."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum number of characters of a block that is recognized at another position."""
@@ -109,7 +109,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes that only repeated short blocks (“Returns:”) or renumbered headings separate."""
+    """Join changes that are separated only by repeated short blocks, such as “Returns:”, or by renumbered headings."""
     short_indexes = [
         index
         for index, each in enumerate(ranges)
@@ -205,7 +205,7 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """If only one version of a block edited in `gap` is also elsewhere, return its look ID. Else None."""
+    """If `gap` edits one block below a heading, return the look ID of its only version that is elsewhere. Else None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

@@ -24,7 +24,7 @@ class TextPart:
     op: Op
     run: Run
     old: Run | None = None
-    """The old words, if only their format or link changed. Else None."""
+    """The old words, if only their format, link or white space changed. Else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in a changed row. `words` is None if its text stayed, `old` or `new` if that version lacks the cell."""
+    """A cell in a changed row. `words` is None if its text stayed. `old` or `new` is None if that version lacks it."""
 
     old: Block | None
     new: Block | None

@@ -36,7 +36,7 @@ from octavo.documents.sequences import text_similarity
 _PART_KINDS = kinds_with("part")
 """Kinds of blocks, such as rows and tabs, that count as moved even if they are short."""
 _ROW_KINDS = frozenset({"row", "card"})
-"""Kinds of blocks with cells. A row that was edited does not count as moved."""
+"""Kinds of blocks with cells. `find_moves` finds no moves of edited rows, because `row_pairs` finds them."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
@@ -47,7 +47,7 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn each removed and added block that are equal or similar into a move. Moves are numbered from 1. A block that
+    """Turn each removed block and an equal or similar added block into a move. Moves are numbered from 1. A block that
     passed only moved, removed or added blocks does not count as moved."""
     visible_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     containers = [draft for draft in visible_drafts if draft.children is None and _is_container_draft(draft)]
@@ -203,8 +203,8 @@ class _MoveFinder:
                 self._move(removed_draft, draft)
 
     def move_neighbors(self, sibling_lists: Sequence[Sequence[DraftEntry]]) -> None:
-        """Extend each move to equal neighbors: blocks that are next to the moved block at both its old and its new
-        position. Even short blocks count. `sibling_lists` has the siblings at each level."""
+        """Extend each move to equal neighbors, even to short ones. A neighbor is next to the moved block among the
+        removed and among the added blocks. `sibling_lists` has the siblings at each level."""
         previous_by_id: dict[int, DraftEntry] = {}
         following_by_id: dict[int, DraftEntry] = {}
         for siblings in sibling_lists:

@@ -261,7 +261,7 @@ _WHITESPACE_NAMES = {" ": "space", "\n": "line break", "\t": "tab", "\u00a0": "n
 
 
 def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the attributes that differ between two blocks."""
+    """Return the attributes that differ between two blocks. `level` and `language` count only within a kind."""
     before, after = compared_attributes(old), compared_attributes(new)
     if old.kind != new.kind:
         for name in ("level", "language"):
@@ -280,7 +280,7 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
-    """Return the changed links, formats, images and buttons in a compared text."""
+    """Return the changed links, formats, images, buttons and white space in a compared text."""
     changes: dict[AttributeChange, None] = {}
     removed_runs: list[Run] = []
     inserted_runs: list[Run] = []

@@ -32,7 +32,7 @@ class _Operation(NamedTuple):
     summary: tuple[Run, ...]
     description: list[Node]
     parameters: list[tuple[str, Node]]
-    """Pairs of the location (path, query, header or body) and the parameter."""
+    """Pairs of the location, such as `path` or `body`, and the parameter. The location may be empty."""
     responses: list[tuple[Block, list[Node]]]
     """Pairs of a response and its content."""
 

@@ -153,7 +153,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """Return a plain comparison if a draft with a note has one old and one new block of one kind, else the draft."""
+    """Return a plain comparison if a draft with a note has one old and one new block of equal kind, else the draft."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])
@@ -335,8 +335,8 @@ def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare
 def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
-    """Return one draft for `pairs`, with drafts for the new containers inside. `old_containers` maps the `id()` of each
-    new container that both versions have to its old version. If None, only lists are paired."""
+    """Return one draft for `pairs`, with drafts for the containers of the new version inside. `old_containers` maps the
+    `id()` of these to the same container in the old version. If None, only lists and items are matched."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
@@ -422,7 +422,7 @@ def _containers_around_removed(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Map the `id()` of each new container that both versions have to its old version."""
+    """Return the old version of each container that both versions have, by `id()` of the new version."""
     old_versions: dict[int, Node] = {}
     taken_ids: set[int] = set()
     paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]

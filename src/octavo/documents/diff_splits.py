@@ -132,7 +132,7 @@ def _may_have_splits(drafts: Sequence[DraftEntry]) -> bool:
 
 
 def _word_set(text: str) -> set[str]:
-    """Return the words of a text. “tide.ship” has two. Each letter of a script without spaces is a word, too."""
+    """Return the words and punctuation of a text. Each letter of a script without spaces is a word, too."""
     words = set(_WORD.findall(text))
     return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WIDE_LETTER}
 

@@ -102,7 +102,7 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return at most `limit` emoji with `text` in a name, best first. The first call takes about 100 ms."""
+    """Return the emoji `text`, or up to `limit` emoji with `text` in a name, best first. The first call takes 0.1 s."""
     text = text.strip().strip(":")
     if (named_emoji := _known_characters().get(_without_style(text))) is not None:
         return [named_emoji]

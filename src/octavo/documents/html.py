@@ -104,7 +104,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return where the HTML tag with attributes at `position` ends, even if unusual. None without such a tag."""
+    """Return where the HTML tag with attributes at `position` ends, even one that markdown-it rejects. Else None."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 

@@ -116,7 +116,7 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def add_special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run that is not text, such as an icon. Line breaks in `text` become spaces."""
+        """Add a run whose text is not searched for URLs and emoji, such as code. Line breaks in it become spaces."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
@@ -396,7 +396,7 @@ def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] 
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
-    """Return the runs of a text in which tags have no effect, such as a cell. They become `expression` runs."""
+    """Return the runs of a text in which tags have no effect, such as a cell. Tags become `expression` runs."""
     builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":
@@ -421,7 +421,7 @@ def _write_code(builder: RunBuilder, token: Token) -> None:
     builder.open_element("code")
     content = token.content
     if token.markup == "`" and content.endswith("`` "):
-        # The platform writes code that continues in bold as adjacent code: `set`` `**`it`**.
+        # Before bold code, the platform writes “set ” as two spans, `set` and ` `, which are read as one: “set`` ”.
         content = content[:-3] + " "
     builder.add_special("code", content)
     builder.close_element("code")

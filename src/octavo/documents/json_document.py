@@ -62,7 +62,7 @@ class _Node:
         return fragments
 
     def paragraph(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """Return a paragraph with the text of a title or caption. `nodes` are inline nodes, or blocks around them."""
+        """Return a paragraph with the text of `nodes`, which are inline nodes, or blocks around them."""
         if any(node.get("object") == "block" for node in nodes):
             nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))

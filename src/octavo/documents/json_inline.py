@@ -56,7 +56,7 @@ def as_text(value: Any) -> str:
 
 
 def all_text(value: Any) -> str:
-    """Return all strings and numbers in a JSON value, at any depth, as one text."""
+    """Return all strings, numbers and booleans in a JSON value, at any depth, as one text."""
     texts: list[str] = []
     pending_values = [value]
     while pending_values:
@@ -112,7 +112,7 @@ def reference_url(ref: Any) -> str:
 
 
 def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
-    """Join adjacent runs of the same format."""
+    """Join adjacent text runs of the same format."""
     joined_runs: list[Run] = []
     for run in runs:
         if joined_runs and run.kind == "text" and joined_runs[-1]._replace(text="") == run._replace(text=""):

@@ -1,4 +1,4 @@
-"""Writes a JSON document as Markdown in the syntax of the platform. No text and no attribute is lost."""
+"""Writes a JSON document as Markdown in the syntax of the platform, with all texts and attributes that Octavo knows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in a tag value while the page is written, so that lists and quotes do not indent it."""
+"""Stands for a line break in a tag value while the page is written. In lists and quotes, it becomes `&#10;`."""
 _TIGHT = frozenset({"list", "code", "quote"})
 """Kinds of blocks that need no blank line above them in an item of a tight list."""
 

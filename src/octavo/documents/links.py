@@ -96,7 +96,7 @@ class AnchorLink:
 
 @dataclass(frozen=True, slots=True)
 class SpaceLink:
-    """A link to a page of another space."""
+    """A link to another space or one of its pages, or to the home page of this space."""
 
     space_id: str
     page: str | None = None
@@ -154,7 +154,7 @@ class UserLink:
 
 @dataclass(frozen=True, slots=True)
 class UrlLink:
-    """A link outside the platform. `url` begins with http:, https: or mailto:. Its host is ASCII."""
+    """A link that opens in a web browser. `url` begins with http:, https: or mailto:. Its host is ASCII."""
 
     url: str
     host: str
@@ -198,8 +198,8 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Map all paths that a link to a page can have to its ID. `pages` has (ID, path, path of the file) of each page. A
-    home page without a file has its slug in place of the file, because its path is empty."""
+    """Return page IDs by each path that a link to the page can have. `pages` has (ID, path, path of the file) of each
+    page. For a home page without a file, callers give its slug as the third value, because its path is empty."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page_id, *paths in pages:
@@ -258,7 +258,7 @@ def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
 
 
 def _normalize(href: str) -> str:
-    """Return a URL without invisible characters. A URL that begins with `//` or `www.` gets a scheme."""
+    """Return a URL with `%20` for spaces and invisible characters. If it begins with `//` or `www.`, add a scheme."""
     # Ordinary spaces stay, because file names can contain them.
     href = _INVISIBLE.sub(lambda found: found[0] if not found[0].strip(" ") else " ", href).strip().replace(" ", "%20")
     if href.startswith("//"):
@@ -420,7 +420,7 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page_id(path: str, targets: SpaceIndex) -> str | None:
-    """Return the ID of the page at `path`, or of the `README` page in that folder. None if there is none."""
+    """Return the ID of the page at `path`, which may end with `.md` or `README`, or be an ID. None if there is none."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
     page_id = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)

@@ -461,8 +461,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the one on which `text` occurs next. None if `text` is not before `end_line`, or not on the
-    first `max_lines` lines from `first_line` on."""
+    """Return the line after the one with the next `text` from `position` on, except `</table` of inner tables. None if
+    `text` is not before `end_line`, or not on the first `max_lines` lines from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found_position = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)

@@ -389,7 +389,7 @@ def _optional_reference(url: str | None) -> Json | None:
 
 
 def link_reference(url: str) -> Json:
-    """Return the JSON reference for a URL, with the ID of a page or file if the URL has one."""
+    """Return the JSON reference for a URL: to a page, file, reusable content or anchor if the URL names one."""
     target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if url.endswith("#"):

@@ -500,7 +500,7 @@ def page_nodes(
     texts: Mapping[str, str] = NO_ATTRS,
 ) -> Pages:
     """Return a page tree as JSON, in the form of `revision_content`. Only the first of several pages with one ID is
-    included. `text_field` and `texts` are those of `revision_content`."""
+    included. `text_field` and `texts` are those of `revision_content`, for pages that are not JSON yet."""
     seen_ids: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:

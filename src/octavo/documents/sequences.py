@@ -69,7 +69,7 @@ class DiffRange(NamedTuple):
 
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
     """Return the equal and the different ranges of two sequences, in order. With `landmarks`, items that occur once in
-    each sequence are matched first. Else, as many items as possible are matched."""
+    each sequence are matched first. Else, as many items as possible are matched, if the sequences are not very long."""
     ranges: list[DiffRange] = []
     i = j = 0
     for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
@@ -96,8 +96,8 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the equal ranges of two sequences as (index in `old`, index in `new`, length). With `landmarks`, items that
-    occur once in each sequence are matched first."""
+    """Yield the equal ranges of two sequences as (index in `old`, index in `new`, length). With `landmarks`, or above
+    `MAX_PAIRS`, items that occur once in each sequence are matched first."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]

@@ -54,7 +54,7 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression with the variables `names`. UNKNOWN if invalid, or if a property is missing."""
+    """Return an expression's value with the variables `names`. UNKNOWN if invalid, or without a needed property."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:
@@ -264,7 +264,7 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """`leads` if the last URL exists, `loop` if a URL repeats, `dead end` if a target is missing."""
+    """`leads` if the last URL is no redirect, `loop` if a URL repeats, `dead end` if a target is missing."""
 
     @property
     def description(self) -> str:

@@ -82,7 +82,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The Markdown of the block, normalized for comparisons. For a moved block, the key of its base block."""
+        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and its key in the base."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:

@@ -264,7 +264,7 @@ class ThreadAnchors:
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, even if the block was edited."""
+        """Return threads by the key of their block, even if the block was edited, or by "" if they are on no block."""
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
@@ -277,7 +277,7 @@ class ThreadAnchors:
         return bool(quote) and not words.startswith(quote)
 
     def block_change(self, thread: Comment) -> WordChange:
-        """Return `changed` if the block of a thread was edited, and `gone` if it was deleted. Empty if neither."""
+        """Return `changed` if a thread's block was edited, `gone` if it was deleted. Empty if neither or unknown."""
         if not self.is_complete or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"

@@ -428,7 +428,7 @@ class TermMatch:
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
-    """Return at most `MAX_MATCHES` uses of the old term or its plural as whole words. Only code terms match code."""
+    """Return at most `MAX_MATCHES` whole-word uses of the old term, plural or singular. Only code terms match code."""
     matches_by_range: dict[tuple[int, int], TermMatch] = {}
     visible_source = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):

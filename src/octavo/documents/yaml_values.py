@@ -220,7 +220,7 @@ _QUOTED_START = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
 """The start of a string that must be quoted."""
 _PLAIN_NAME = re.compile(r"[\w$.-]+")
 _QUOTED_PART = re.compile(r":(?=\s|$)|\s#|\s$|\t")
-"""Characters inside of a string that must be quoted."""
+"""Characters inside a string that make quotes necessary."""
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag such as `{% hint` in the source, at or near a line. Else, the range of the line."""
+        """Return the range of a tag such as `{% hint` on or after a line, or before for end tags. Else, the line's."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
@@ -236,8 +236,8 @@ class LocationFinder:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return the column in `text`, a line of a file, for a column of the sanitized line. Columns differ after invisible
-    characters. `is_end` is True for the end of a range."""
+    """Return where a column of the sanitized line is in `text`, the line of the file. Both columns count from 0. They
+    differ after invisible characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
     bisect = bisect_left if is_end else bisect_right

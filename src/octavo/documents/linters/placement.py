@@ -197,7 +197,7 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return the added or changed ranges of `after`. Words that were moved or only wrapped differently do not count."""
+    """Return the added and changed ranges of `after`, empty for deletions. Moved or rewrapped words do not count."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":
