@@ -94,7 +94,7 @@ class PageBlame:
         return len(self._checked_ids)
 
     async def load(self) -> AsyncIterator[None]:
-        """Compare up to `REVISIONS_PER_BATCH` older revisions, and yield after each. Raises ApiError."""
+        """Load the page, then compare up to `REVISIONS_PER_BATCH` revisions. Yield after each step. Raises ApiError."""
         if self._blame is None:
             await self._load_newest()
             yield
@@ -150,8 +150,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Return the pages of the revision `previous` that the next revision, `summary`, may have changed, by page ID.
-        None for a page that `summary` has created."""
+        """Return the pages that blocks may come from and that the revision `summary` may have changed, as they were in
+        the revision before, `previous`, by page ID. None for a page that `previous` does not have."""
         assert self._blame is not None
         older_pages: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:

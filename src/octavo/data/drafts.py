@@ -86,10 +86,10 @@ class Drafts:
         self._seen: dict[str, _StoredVersion] = {}
         """The version of each draft that the user has seen last, by draft key."""
         self.changed: Observers[[]] = Observers()
-        """Called after this process has edited, saved or discarded a draft."""
+        """Called after this process has edited, saved or discarded a draft, or when a save is late."""
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of all drafts. Drafts whose save has failed or takes too long are included."""
+        """Return the keys of the drafts on disk, and of those whose save has failed or takes too long."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         keys_on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(keys_on_disk | self.late_keys())
@@ -127,7 +127,7 @@ class Drafts:
         return draft.text if (draft := self.find(key)) is not None else None
 
     def find(self, key: str) -> Draft | None:
-        """Return a draft: as typed in this process, else the newest version on disk. None without a draft."""
+        """Return a draft as typed in this process, else the newest on disk, which is then seen. None if missing."""
         if (edit := self._edits.get(key)) is not None:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:
@@ -249,7 +249,7 @@ class Drafts:
 
 
 _RETURNED_PREFIX = "returned-"
-"""Prefix of `writer` in versions that no running process owns: Octavo made them from writes that were not sent."""
+"""Prefix of `writer` in versions that no running process owns, such as the texts of writes that were not sent."""
 StoredDraft = tuple[str, str, str, int, float]
 """A row of the table `drafts`: key, process that wrote it, text, revision, and timestamp of the save."""
 

@@ -5,8 +5,8 @@
     inbox.unknown.summary                      # "not loaded yet: reviews of 12 change requests"
 
 The API has no notifications, so Octavo computes each row from other responses. `UnknownCounts` counts the responses
-that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions
-make no row.
+that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own comments
+and reviews make a row only if they are unsent.
 
 A thread makes a row only while it is open. The API names no author of a page. So a thread of others makes a row only if
 it is in a change request of the user, has a reply of the user, or mentions the user. The API does not report conflicts
@@ -114,7 +114,7 @@ class InboxRow:
     """ID of the space. Empty if the row belongs to no space."""
     target: RowTarget
     stamp: str
-    """Text that changes if and only if something new has happened to the row."""
+    """Text that changes when the reasons of the row, or the events behind them, change."""
 
 
 @dataclass(frozen=True)

@@ -54,9 +54,9 @@ from octavo.data.syncer import LoadFailure
 from octavo.data.writes.machine import OutboxEntry
 
 BUILD_INTERVAL_LOADING = 0.25
-"""Minimum seconds between two builds of the rows while an update is running."""
+"""Maximum seconds from a change to the next build of the rows while an update is running."""
 BUILD_INTERVAL = 3.0
-"""Minimum seconds between two builds of the rows while no update is running."""
+"""Maximum seconds from a fetched response to the next build of the rows while no update is running."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists. After that, rows are built from cached responses."""
 _UPDATES_BY_IMPORTANCE = (LISTS_CHANGED, POLL, REFRESH, START)
@@ -221,7 +221,7 @@ class InboxLoader:
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open threads of each change request. An unchanged list stays the same tuple object."""
+        """Return the loaded open threads of each change request. An unchanged list stays the same tuple object."""
         threads = {}
         for url, needed in self._plan.all_needed.items():
             items = self._responses.values.get(url)
@@ -256,8 +256,8 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
-        """Start `update`. If another update is running, plan `update` after it, but only if `update` is more important.
-        Return the task of the running update."""
+        """Start `update`. If another update is running, plan `update` after it, but only if `update` is more important
+        than that one and the planned one. Return the task of the running update."""
         if self._update_task is None or self._update_task.done():
             self._update = update
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name}")
@@ -421,7 +421,7 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, grouped by kind and cause. A failure stays until its repeated request has ended."""
+        """Return the failures, grouped by kind and cause. A failure stays while its request is repeated."""
         syncer = self._live.syncer
         waiting_urls = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting_urls}

@@ -8,7 +8,7 @@
     await marks.restore(row.key)               # removes the done or snooze mark
     marks.group(rows).active                   # the rows that still need the user
 
-A mark stores the stamp of its row. When the stamp of the row changes, the row appears again.
+A mark stores the stamp of its row. When the stamp changes, the row appears again, unless it is snoozed until a time.
 """
 
 from __future__ import annotations

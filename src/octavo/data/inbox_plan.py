@@ -90,7 +90,7 @@ def _update_time(listed: Space | ChangeRequest) -> str:
 
 
 class ListedFingerprints:
-    """Fingerprints of responses, from the spaces and change requests in the loaded lists of an organization."""
+    """Computes fingerprints of responses from the loaded lists of an organization's spaces and change requests."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str], Space | ChangeRequest] = {}
@@ -277,7 +277,7 @@ class InboxPlanner:
         self._responses.keep_responses(self.all_needed.keys() | {self.teams_url})
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
-        """Store a fetched response. If it is a list of threads, return the lists of replies that are needed too."""
+        """Store a fetched or cached response. If it lists threads, return the lists of replies that are needed too."""
         self._responses.unreduced[needed.url] = needed.op, value.items
         version = self._version_of(needed.url)
         for each in self.finished:
@@ -331,8 +331,8 @@ class InboxPlanner:
             yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
-        """Yield the responses of `_as_allowed`. The first due ones with rank LATER, up to `_uncertain_threads_left`,
-        get rank INBOX."""
+        """Yield the needed responses as `_as_allowed` allows them. The most urgent due ones with rank LATER get rank
+        INBOX, up to `_uncertain_threads_left`, which is reduced by their number."""
         allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         promoted_urls = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
@@ -340,7 +340,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
-        """Yield the responses that finished writes have changed, marked as due. Set `unfetched` of these writes."""
+        """Yield, as due, responses that finished writes changed and that are not fetched since. Set `unfetched`."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):
@@ -399,7 +399,7 @@ class InboxPlanner:
 
 
 def needed_lists_of_requests(requests: Iterable[ChangeRequest], my_id: str) -> Iterator[NeededResponse]:
-    """Yield the lists of reviews, requested reviewers and threads of those `requests` that are open or drafts."""
+    """Yield the lists of reviews, requested reviewers and open threads, if any, of all undecided `requests`."""
     for request in requests:
         if not is_undecided(request):
             continue
@@ -474,7 +474,7 @@ def discussion_of(needed: NeededResponse) -> Discussion:
 
 
 def url_of(operation_type: type[Listing[Any]], at: Discussion, thread_id: str = "") -> str:
-    """Return the URL of a list of `at`, such as its reviews, or of the replies of `thread_id`."""
+    """Return the URL of the list `operation_type` in the space or change request `at`, or in its thread `thread_id`."""
     return _operation_and_url(operation_type, at, thread_id)[1]
 
 

@@ -145,7 +145,7 @@ class InboxBuilder:
             await asyncio.wait([self._task])
 
     def stop(self) -> None:
-        """Cancel the running build."""
+        """Cancel the running or scheduled build."""
         if self._task is not None:
             self._task.cancel()
 

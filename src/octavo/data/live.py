@@ -198,7 +198,7 @@ class Live:
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
         """Fetch a response, and return it as the server sent it, without unconfirmed writes. Raises ApiError. A
-        response that was requested after `since` is not fetched again."""
+        response that was requested after `since`, and after all confirmed writes, is not fetched again."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.is_loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)
@@ -252,7 +252,7 @@ class Live:
             del self._responses[url]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. Later refreshes fetch this page too. An error is in the snapshot."""
+        """Fetch the next page of a list, or the first. Later refreshes fetch it too. An error is in the snapshot."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -362,7 +362,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove what `op` has deleted from the search index. Later responses are all indexed again."""
+        """Remove from the index what `op` has deleted or could not read. Later responses are all indexed again."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():

@@ -71,7 +71,7 @@ class OfflinePlanner:
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Pin a fetched response. Yield the responses that are needed because of its `value`."""
+        """Pin a response. Yield the responses that are needed because of its `value`."""
         if needed.url not in self._pinned:
             self._pinned.add(needed.url)
             self._cache.pin(self.owner, needed.url)

@@ -253,7 +253,7 @@ class ViewPlanner:
 
 
 class RemoteChanges(NamedTuple):
-    """Changes by other users that a poll has found on the server."""
+    """Changes that a poll has found on the server. `RemoteChangeDetector` says which changes are counted."""
 
     counts: Counter[RemoteChange]
     merged: tuple[ChangeRequest, ...]

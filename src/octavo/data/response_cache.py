@@ -76,7 +76,7 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The cached responses of a profile on disk, with their versions. Pinned responses are never deleted."""
+    """The cached responses of a profile on disk, with their versions. Pinned responses are never evicted."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class ResponseCache:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Write all data, and close the file."""
+        """Write all data, for up to two seconds, and close the file."""
         self._writer.close()
         self._db.close()
 

@@ -210,7 +210,7 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
-    """Yield the sections of a page. Long sections are split. A first heading that repeats `title` is left out."""
+    """Yield the sections of a page. Long sections are split. Leading headings that repeat `title` are left out."""
     heading_path: list[tuple[int, str]] = []
     anchor, nth = "", 0
     heading_counts: Counter[str] = Counter()
@@ -373,7 +373,7 @@ class SearchDocument:
     text_hash: bytes = b""
     """Hash of the texts, to see whether they have changed. Empty if only the title of a page is loaded."""
     read_texts: Callable[[], Iterable[DocumentText]] = field(default=tuple, compare=False)
-    """Returns the texts. Called only if `text_hash` has changed."""
+    """Returns the texts. Called only if the document has changed."""
 
     @property
     def key(self) -> str:

@@ -231,11 +231,11 @@ class StateDb:
             raise self._record_failure(error, path) from error
 
     def flush(self) -> None:
-        """Wait until all submitted transactions are on disk. After that, nothing can be written."""
+        """Wait up to two seconds until all submitted transactions are on disk. Write nothing afterward."""
         self._writer.close()
 
     def close(self) -> None:
-        """Wait until all submitted transactions are on disk, and close the file."""
+        """Wait up to two seconds until all submitted transactions are on disk, and close the file."""
         self.flush()
         self._db.close()
 

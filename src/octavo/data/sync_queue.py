@@ -212,7 +212,7 @@ class SyncQueue:
         self._update_ready(url)
 
     def retry(self, owner: str) -> None:
-        """Let the failed requests of `owner` start again."""
+        """Let failed requests of `owner` start again. Those in `_general_failures` wait for the end of the pause."""
         for url in self.waiting_urls(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)

@@ -150,7 +150,7 @@ class Syncer(Generic[R]):
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, needed: NeededResponse) -> None:
-        """Fetch a needed response soon. A failed request is retried."""
+        """Fetch a needed response soon, unless the cached one is current. A failed request is retried."""
         if not self._is_closed:
             self.queue.add(needed, self._now())
             self._schedule_start()
@@ -319,7 +319,7 @@ class Syncer(Generic[R]):
         return needed.as_due() if version is not None and version.error else needed
 
     async def _use_cached_responses(self, state: _OwnerState, needed_responses: Iterable[NeededResponse]) -> None:
-        """Pass cached responses that are new to the planner. Fetch unreadable responses again."""
+        """Pass cached responses to the planner, unless it has got them before. Fetch unreadable responses again."""
         versions, with_value = self._cache.versions, [needed for needed in needed_responses if needed.needs_value]
         for start in range(0, len(with_value), READS_PER_SLICE):
             waiting_urls = self.queue.waiting_urls(with_value[start].owner)
@@ -355,7 +355,7 @@ class Syncer(Generic[R]):
     async def _add_dependents(
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
-        """Replace the dependents of a response by the responses that the planner returns for it."""
+        """Add the dependents that the planner returns for a response. With `needs_value`, they replace the old ones."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]

@@ -28,7 +28,7 @@ class PageMatches:
 
     page: Page
     text: str
-    """Markdown of the page, to which the positions in `matches` refer. Empty if only the title was searched."""
+    """Markdown of the page, to which the positions in `matches` refer. Empty if there are no `matches`."""
     matches: tuple[TermMatch, ...]
     title_match: TermMatch | None = None
     """The match in the title of the page. None if the title does not contain the term."""
@@ -45,7 +45,7 @@ class TermResults:
     page_count: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""
-    """Error message of the page that could not be loaded last. Empty if all could be loaded."""
+    """Error message of the last page that could not be loaded. Empty if all could be loaded."""
     is_complete: bool = False
     """True if the search has ended, even if it did not load all pages."""
 

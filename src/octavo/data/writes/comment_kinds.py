@@ -123,7 +123,7 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that differ after another user has changed what `op` sets, even if the user then changed it back:
+    """Return texts that differ after another user has changed what `op` sets, even if it was then changed back:
     the edit time if `op` edits, the number of replies if `op` resolves, and the resolve time if `op` reopens."""
     fingerprint = []
     if op.body is not None:

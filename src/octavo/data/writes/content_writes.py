@@ -117,8 +117,8 @@ async def save_on_newest_head(
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
     """Save texts of pages. `edited_texts` is called with the head of the change request, returns the texts by page ID,
-    and may raise ApiError. If the head changes meanwhile, try again, up to 3 times. If another user saves at the same
-    moment, merge both texts.
+    and may raise ApiError. If the head changes meanwhile, try again, with at most 3 attempts. If another user saves at
+    the same moment, merge both texts.
 
     If there are no texts to save, the result is `done`. After the edit, `later_writes` are added to the outbox.
     """
@@ -153,8 +153,8 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """If the edit `sent` has overwritten texts of another user, merge them with the texts of the edit, `written`, and
-    save the merged texts. Raises ApiError."""
+    """Return the saved texts. If the edit `sent`, of the texts `written`, has overwritten texts of another user, save
+    merged texts first. Texts that could not be merged are `conflicts`. Raises ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()

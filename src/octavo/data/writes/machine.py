@@ -4,8 +4,8 @@
     Transition          From                       To         When
     release             held                       queued     the undo delay is over
     start               queued                     sending    the target is checked. Stored before the request is sent
-    confirm             sending, unknown, queued   done       the server has the change. From `queued`: another user has
-                                                              already made it, or a search before a retry has found it
+    confirm             sending, unknown, queued   done       the server has the change. From `queued`: another user
+                                                              or a later write made it, or a search has found it
     lose_response       sending                    unknown    the response was lost
     refuse              sending, unknown, queued   failed     the server refuses the write or the search. From `queued`:
                                                               also if another user has changed the target

@@ -435,7 +435,7 @@ class Outbox:
     async def _add(
         self, writes: Sequence[NewWrite], state: EntryState = "queued", held_until: datetime | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Store new entries and delete their drafts in one transaction. Raises NotSaved."""
+        """Store and return entries of the writes whose condition holds, and delete their drafts. Raises NotSaved."""
         entries = self._new_entries(writes, state, held_until)
         used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
         condition_by_id = {entry.id: write.condition for entry, write in zip(entries, writes, strict=True)}

@@ -1,5 +1,4 @@
-"""Edits many pages of a change request at once: applies suggestions of comments, replaces a term, and reverts these
-edits.
+"""Edits pages of a change request: applies suggestions of comments, replaces a term on many pages, and reverts both.
 
 Suggestions are applied only if all of them fit. A term is replaced only on pages that have not changed since the
 search.
@@ -98,8 +97,9 @@ async def apply_suggestions(
     *,
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if the outcome would
-    differ from `previewed`. The result is `changed` in this case, and if another user edits a block meanwhile."""
+    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if one does not fit, if
+    none changes a text, or if the outcome would differ from `previewed`. The result is then `changed`, as it is if
+    another user edits a page at the same moment."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
