@@ -93,7 +93,7 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, paths: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if it stays. `paths` are those of existing and exported files."""
+    """Return the change to `SUMMARY.md`. None if it stays. `paths` are the files that the folder has or gets."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
@@ -115,7 +115,7 @@ def _comparable_structure(
     entries: list[ContentsEntry], layout: FolderLayout, paths: Collection[str]
 ) -> list[tuple[Any, ...]]:
     """Return the table of contents in a form for comparisons. A document without a file is compared by its title, not
-    by its ID. `paths` are the paths of existing and exported files."""
+    by its ID. `paths` are the paths of the files that the folder has or gets."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]

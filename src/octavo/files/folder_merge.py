@@ -57,7 +57,7 @@ class PullResult:
     added: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
-    """Text files that were changed in the folder and in the space, including files with conflicts."""
+    """Text files that both sides changed, with or without conflicts, and local files whose links were updated."""
     deleted: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)

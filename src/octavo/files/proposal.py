@@ -250,7 +250,7 @@ class _Sender:
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _sent_ids: set[str] = field(default_factory=set)
-    """IDs of the pages in edits that the server has."""
+    """IDs of the pages whose updates the server has."""
     _changes: list[ContentEdit] = field(default_factory=list)
     _current_insertions: list[PagePlacement] = field(default_factory=list)
     _size: int = 0
@@ -364,7 +364,7 @@ class _Sender:
             self._current_insertions.append(inserted)
 
     async def _flush(self) -> None:
-        """Send the collected changes as one edit, and find the IDs of the added pages. Raises ProposalFailed."""
+        """Send the collected changes as one edit, and find the IDs of the added pages. Raises like `apply`."""
         if not self._changes:
             return
         page_ids_before = {page.id for page in self.proposal.head.walk()}

@@ -163,7 +163,7 @@ class PulledFolder:
     @contextmanager
     def locked(self) -> Iterator[Self]:
         """Lock the folder against changes by other processes during the `with` block. Yield the folder with the state
-        that is stored now. Raises FolderInUse or NotPulled."""
+        that is stored now. Raises FolderInUse, NotPulled or OSError."""
         (self.top / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
         unlock = lock_file(self.top / STATE_FOLDER / "lock")
         if unlock is None:
@@ -218,8 +218,8 @@ class PulledFolder:
             return None
 
     def write(self, data_by_path: Mapping[str, bytes], deleted: Collection[str] = ()) -> dict[str, str]:
-        """Replace files after all new contents are on disk, then delete others. Return the reasons for paths that are
-        not safe, by path. Raises OSError."""
+        """Replace files after all new contents are on disk, then delete others. Skip unsafe paths, and return the
+        reasons by path. Raises OSError."""
         self._delete_leftovers()
         new_folders = {each.as_posix() for path in data_by_path for each in PurePosixPath(path).parents}
         for path in deleted:
@@ -275,7 +275,7 @@ class PulledFolder:
 
 
 def regular_files(top: Path) -> Iterator[str]:
-    """Yield the paths of the files in `top`, without those in hidden folders except `.gitbook`."""
+    """Yield the paths of files in `top`, except links and files in ignored or hidden folders other than `.gitbook`."""
     for folder, subfolders, file_names in os.walk(top):
         is_top = Path(folder) == top
         subfolders[:] = sorted(
