@@ -60,7 +60,7 @@ _HEADINGS: dict[type, str] = {
     Activity: "API REQUESTS",
 }
 _WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
-_MOST_NAMED_CHANGES = 5
+_MAX_NAMED_CHANGES = 5
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
@@ -293,7 +293,7 @@ class ActivityScreen(Dialog[None]):
                 pass
             case OfflineSpace() as item:
                 failures_text = "; ".join(
-                    f"{each.label}: {as_clause(each.reason)}" for each in item.failed[:_MOST_NAMED_CHANGES]
+                    f"{each.label}: {as_clause(each.reason)}" for each in item.failed[:_MAX_NAMED_CHANGES]
                 )
                 text = f"{item.title}: {offline_summary(item)}." + (f" {failures_text}." if failures_text else "")
             case Activity() as item:
@@ -338,7 +338,7 @@ class ActivityScreen(Dialog[None]):
         title = f"Discard {len(entries)} changes?" if len(entries) > 1 else "Discard this change?"
         after = discard_consequences(entries)
         self.shell.ask(
-            ConfirmDialog(title, verb="Discard", intro="\n".join(first_few(lines, _MOST_NAMED_CHANGES)), after=after),
+            ConfirmDialog(title, verb="Discard", intro="\n".join(first_few(lines, _MAX_NAMED_CHANGES)), after=after),
             discard,
         )
 

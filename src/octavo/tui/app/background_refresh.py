@@ -90,9 +90,9 @@ class BackgroundRefresh:
     """Refreshes the inbox and the shown data at intervals. Runs the user's hooks for new inbox rows and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """Calls `refresh_if_due` every `check_interval` seconds, or never if `check_interval` is None."""
+        """After `begin`, `refresh_if_due` is called every `check_interval` seconds, or never if that is None."""
         self.poller: Poller | None = None
-        """Decides when a refresh is due and what it loads. None before the first call of `refresh_if_due`."""
+        """Decides when a refresh is due and what it loads. None before the first check in a session."""
         self._session: Session | None = None
         self._app, self._interval = app, check_interval
         self._timer: Timer | None = None

@@ -48,7 +48,7 @@ from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, help_heading_of, key_name
 from octavo.tui.widgets.short_texts import plural
 
-_MOST_COUNTED_ORGANIZATIONS = 50
+_MAX_COUNTED_ORGANIZATIONS = 50
 _ALLOWED_ACTIONS_BY_ROLE = {
     "administrator": "do everything",
     "creator": "create spaces, review, and merge",
@@ -73,7 +73,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
-        for organization in self._organizations[:_MOST_COUNTED_ORGANIZATIONS]:
+        for organization in self._organizations[:_MAX_COUNTED_ORGANIZATIONS]:
             spaces_list_op = spaces_op(organization.id)
             self.subscriptions.follow(f"spaces {organization.id}", spaces_list_op, lambda _: self._show())
             if (me := self.shell.workspace.me) is not None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
 
-MOST_NAMED = 5
+_MAX_NAMED = 5
 PRESS_AGAIN = "Press q again to quit."
 
 
@@ -72,7 +72,7 @@ def _quit(app: Shell) -> None:
 
     actions = Counter(entry.action for entry in entries)
     action_phrases = [each if count == 1 else f"{each} ({count} times)" for each, count in actions.most_common()]
-    intro = " · ".join(first_few(action_phrases, MOST_NAMED))
+    intro = " · ".join(first_few(action_phrases, _MAX_NAMED))
     pending_count = sum(entry.state == "pending" for entry in entries)
     after = (
         "Octavo will try to send these changes now. Any changes that cannot be sent now will be sent the next time you "
@@ -256,8 +256,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the texts in unsent files as drafts, and delete the files, except files of edited pages. Notify the user if
-    other files stay."""
+    """Save the texts in unsent files as drafts, and delete the files. Files of edited pages stay, and files
+    whose note has a `reason` or no draft key. Notify the user if files stay, except those of edited pages."""
     remaining_files = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -289,7 +289,7 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files in `state_folder`. If a file cannot be written there, write it
+    """Write the drafts that could not be saved to files in `state_folder/editing`. If this fails for a draft, write it
     to the temporary folder. Return sentences that say where the drafts are."""
     editing_folder, temporary_folder = state_folder / "editing", Path(tempfile.gettempdir())
     drafts, counts_by_folder = session.drafts.unsaved(), {editing_folder: 0, temporary_folder: 0}

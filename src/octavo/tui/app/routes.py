@@ -235,7 +235,7 @@ async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
 
 _PICTURE_DELAY = 1.0
 """Seconds after a page is shown until a picture of it is taken."""
-_MOST_TRIES = 20
+_MAX_TRIES = 20
 
 CACHED = "○ cached"
 _CONNECTION = re.compile("[●○] ")
@@ -266,7 +266,7 @@ class PictureRecorder:
         """Take a picture of a view in about a second. If the screen cannot be recorded yet, try again."""
         if self._timer is not None:
             self._timer.stop()
-        self._schedule_picture(screen, tries_left=_MOST_TRIES)
+        self._schedule_picture(screen, tries_left=_MAX_TRIES)
 
     def _schedule_picture(self, screen: View, tries_left: int) -> None:
         def take_or_retry() -> None:

@@ -244,8 +244,8 @@ class TypeAhead:
             self._app.call_later(self._dispatch_queue)
 
     async def _wait_until_opened(self) -> None:
-        """Wait until a dialog or screen has loaded. Esc and keys of the app, such as ctrl+q, cancel the loading and the
-        keys before. If nothing opens, drop what the user typed for the dialog."""
+        """Wait until a dialog or screen has loaded. Esc and keys of the app, such as ctrl+q, cancel the loading and
+        drop the keys before. If nothing opens, drop what the user typed for the dialog."""
         screen = self._screen
         while (task := self._app.opening_task) is not None and not self._app.is_ending:
             keys_of_app = self._keys_of_app(screen) if screen is not None else []
@@ -283,7 +283,7 @@ class TypeAhead:
 
 
 def _nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the widgets and screens, or the app, that get a key before the focused widget."""
+    """Return the nodes, such as the app, that handle a key before the focused widget: their binding has priority."""
     return [node for node, binding in bindings_of_key(screen, key) if binding.priority]
 
 

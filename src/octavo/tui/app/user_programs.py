@@ -93,7 +93,7 @@ class CommandTarget:
     """Name of the space in references, such as `handbook`. Empty if it is unknown."""
     url: str
     text: str = ""
-    """Text of the block or of the thread's first comment. Empty for other items."""
+    """Text of the block, the thread's first comment, or the inbox row's notification. Empty for other items."""
     path: str = ""
     """Path of the page, such as `guides/install`. Empty if the item is not on a page."""
     block: str = ""
@@ -485,7 +485,7 @@ class EventHooks:
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run hooks for the new rows of the inbox. If the organization has changed, first forget the seen rows."""
+        """Run hooks and show notifications for new inbox rows. In another organization, first forget the seen rows."""
         inbox, organization = self._app.workspace.inbox, self._app.workspace.organization
         if inbox.rows is None or organization is None:
             return

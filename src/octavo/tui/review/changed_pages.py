@@ -33,7 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the keys that the item of a conflict may have in the tree: as variables, page, file or content."""
+    """Return the possible keys of a conflict in the tree: `variables`, or those as a page, file or reusable content."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
@@ -47,7 +47,7 @@ def unchanged_pages_with_comments(
     threads: Iterable[Comment], changed_pages: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
     """Return the pages that have threads or unsent drafts but are not in `changed_pages`. The item for all comments on
-    no page comes first, with the key `WHOLE_REQUEST`. `unsent` has the IDs of the pages with drafts."""
+    no page comes first, with the key `WHOLE_REQUEST`. `unsent` has the keys of the pages with drafts."""
     listed_keys = {changed_page.key for changed_page in changed_pages}
     pages_by_id: dict[str, ChangedPage] = {}
     for page_id in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
@@ -71,7 +71,7 @@ class PageMarks:
     kind_counts: Mapping[str, Mapping[ChangeKind, int]] = field(default_factory=dict)
     """Number of changes of each kind, by page key."""
     conflicting_keys: Collection[str] = ()
-    """Keys of the pages that may conflict with main."""
+    """Keys of the pages that may conflict with main, or that have conflict markers."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by page key."""
     findings: Mapping[str, int] = field(default_factory=dict)
@@ -278,7 +278,7 @@ def _diff_key(page: ChangedPage) -> DiffKey:
 
 
 class DiffCache:
-    """Compares pages of two revisions on demand or in the background. Caches each diff, and passes it to `on_diff`."""
+    """Compares pages of two revisions on demand or in the background. Caches diffs, and passes each to `on_diff`."""
 
     def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
         self._live, self._on_diff = live, on_diff
@@ -347,7 +347,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in this order. Replaces the pages that an earlier call queued."""
+        """Compare `pages` in the background, in this order, except compared ones. Drop the queue of an earlier call."""
         if self._revisions is None or self._revisions.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_compared(page))

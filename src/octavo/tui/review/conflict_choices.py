@@ -149,7 +149,7 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices, check the saved pages, and call `on_written` with the IDs of the edited pages."""
+    """Save the choices and check the pages. Unless saving failed, call `on_written` with the IDs of resolved pages."""
     choices_by_name = choices.by_name
     edits = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
     page_ids = tuple(page.page_id for page in open_conflicts.resolved_pages(choices_by_name))
@@ -278,7 +278,7 @@ class RequestConflicts:
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
         """`merged_request` is the change request whose merge left the conflicts. If it is None, `load` looks for it.
-        `on_written` is called with the change request and the IDs of the edited pages when no conflicts are left."""
+        `on_written` is called with the change request and the IDs of resolved pages when no conflicts are left."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
@@ -342,7 +342,7 @@ class RequestConflicts:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices and call `close` with the edited page IDs. `close` returns True if no conflicts are left."""
+        """Save the choices and call `close` with the resolved page IDs. `close` returns True if it closed the view."""
 
         def on_written(page_ids: tuple[str, ...]) -> None:
             if close(page_ids):
@@ -369,7 +369,7 @@ class MergedPreview(NamedTuple):
     main: str | None
     """Text of the page in main. None if it is unknown."""
     settings: tuple[AttributeChange, ...] = ()
-    """Settings that differ from main, such as the title and the position."""
+    """Conflicting settings, such as the title and the position, in main and after saving."""
 
 
 class MergedPreviewScreen(DiffPreviewScreen):

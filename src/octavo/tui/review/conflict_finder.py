@@ -85,7 +85,7 @@ class ConflictedPage:
         return f"{self.page_id} {name}"
 
     def unresolved(self, chosen_names: Collection[str]) -> list[str]:
-        """Return the names of the conflicts that need a choice. Conflicts that are merged word by word need none."""
+        """Return the names of the conflicts that still need a choice. Conflicts merged word by word need none."""
         return [name for name, each in self.conflicts if name not in chosen_names and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:

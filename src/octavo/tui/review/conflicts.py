@@ -384,15 +384,15 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict and go to the next open one. If `kind` was chosen, clear it."""
+        """Choose `kind` for the selected conflict and go to the next open one, or clear the choice if it is `kind`."""
         if (selected := self._selected_conflict) is None:
             return
         earlier_choice = self._choices.by_name.get(selected.name)
         is_cleared = earlier_choice is not None and earlier_choice.kind == kind
         self._choices.choose(selected.name, None if is_cleared else kind)
-        self._show_choices(goes_to_next=not is_cleared)
+        self._redraw_choices(goes_to_next=not is_cleared)
 
-    def _show_choices(self, *, goes_to_next: bool) -> None:
+    def _redraw_choices(self, *, goes_to_next: bool) -> None:
         self.view.set_choices(self._choices.by_name)
         self.rows.redraw()
         self._draw_head()
@@ -414,7 +414,7 @@ class ConflictsScreen(View):
             return
         if conflict_choices.edit_resolution(self.shell, self._choices, selected.name, conflict):
             self._show(force_update=True)
-            self._show_choices(goes_to_next=True)
+            self._redraw_choices(goes_to_next=True)
 
     def why_no_moved_text(self) -> str | None:
         """Return the reason why you cannot open the page with the moved text. None if you can."""

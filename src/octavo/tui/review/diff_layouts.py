@@ -83,12 +83,12 @@ class SinglePageLayout:
         return key == self.shown_key
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of a page. None if the page is loading or not shown."""
+        """Return the old and the new version of a page. None if no diff of the page is shown."""
         anchors = self.anchors(key)
         return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors that find the block of each thread on a page. None if the page is loading or not shown."""
+        """Return the anchors that find the block of each thread on a page. None if no diff of the page is shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:

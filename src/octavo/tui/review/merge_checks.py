@@ -1,5 +1,5 @@
 """The checks before a merge, such as reviews, merge rules, predicted conflicts and broken links. `run_checks` runs all
-checks. The lists use only the predictions."""
+checks. The lists of change requests use only the predictions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Checks:
     info_rows: tuple[InfoRow, ...]
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
-    """Titles of pages and names of files that may conflict with main."""
+    """Names of the pages and other items that may conflict with main."""
     titles_with_new_markers: tuple[str, ...]
     """Titles of the pages to which the change request adds conflict markers."""
     publication: str
@@ -76,7 +76,7 @@ class Checks:
     unlisted_count: int = 0
     """Number of changes that are missing from `changes`: the server did not list them, or they could not be read."""
     names_with_markers: tuple[str, ...] = ()
-    """Titles of pages that would have conflict markers after the merge."""
+    """Names of the pages and other items that would have conflict markers after the merge."""
 
     @property
     def merge_state(self) -> MergeState:
@@ -200,7 +200,7 @@ async def _load_rules(
 
 
 @dataclass(frozen=True)
-class _Effects:
+class _MergeEffects:
     """Effects of a merge on links, images and published sites."""
 
     sites: tuple[Site, ...] | None
@@ -219,7 +219,7 @@ async def _load_effects(
     space: Space,
     changes: content.Changes,
     linters: Sequence[Linter],
-) -> _Effects:
+) -> _MergeEffects:
     blocking_linters = [each for each in linters if each.is_blocking]
     sites, trees = await asyncio.gather(
         merge_effects.published_sites(live, space), _load_trees(live, at, change_request)
@@ -228,7 +228,7 @@ async def _load_effects(
         note = "not checked: the base revision is not available"
         labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
         labels += [("bad", LINTERS_LABEL)] if blocking_linters else []
-        return _Effects(sites, tuple(InfoRow(mark, label, note) for mark, label in labels))
+        return _MergeEffects(sites, tuple(InfoRow(mark, label, note) for mark, label in labels))
     page_ids = merge_effects.changed_page_ids(changes.changes)
     markers, link_rows, redirect_rows, image_rows, revert_rows, finding_rows, linter_rows = await asyncio.gather(
         merge_effects.find_pages_with_markers(live, trees, page_ids),
@@ -253,7 +253,7 @@ async def _load_effects(
     duplicates: tuple[DuplicatePage, ...] = ()
     if not change_request.outdated:
         duplicates = tuple(await asyncio.to_thread(find_duplicates, trees.old_tree.pages, trees.new_tree.pages))
-    return _Effects(sites, tuple(info_rows), titles, duplicates)
+    return _MergeEffects(sites, tuple(info_rows), titles, duplicates)
 
 
 async def _load_trees(
@@ -287,12 +287,12 @@ class ConflictPrediction:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the pages and files that may conflict, without duplicates."""
+        """Names of the pages and other items that may conflict. Each item is listed once."""
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
     @property
     def names_with_markers(self) -> tuple[str, ...]:
-        """Names of the pages and files that would have conflict markers after the merge."""
+        """Names of the pages and other items that would have conflict markers after the merge."""
         return tuple(
             {each.id: each.name for each in self.conflicts if each.kind not in _RULES_WITHOUT_MARKERS}.values()
         )
@@ -350,7 +350,7 @@ class ListPrediction:
     """Predicted result of a merge, for a row in the list of change requests."""
 
     conflicts: tuple[str, ...]
-    """Names of the pages and files that may conflict or have new conflict markers."""
+    """Names of the pages and other items that may conflict or have new conflict markers."""
     is_on_main: bool
     """True if main already has all changes."""
 

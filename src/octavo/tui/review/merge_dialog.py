@@ -331,7 +331,7 @@ ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
 
 
 class MergeSeveralDialog(ConfirmDialog):
-    """Dialog that checks several change requests, merges them in order and shows the progress. Esc stops the merge."""
+    """Dialog that checks several change requests and merges them in order. Esc stops after the current merge."""
 
     HELP_NAME = "merging several change requests"
     HELP = (

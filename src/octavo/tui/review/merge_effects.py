@@ -185,8 +185,8 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed_ids: Sequence[str]
 ) -> tuple[InfoRow, ...]:
-    """Return at most one row: about lines that main changed and that the merge would change back. Empty if the change
-    request was never updated from main, or if a revision is missing or forbidden. Raises ApiError."""
+    """Return a row about lines that main changed and that the merge would change back. Empty without such lines, if
+    the change request was never updated from main, or if a revision is missing or forbidden. Raises ApiError."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     initial_ref = at.revision_ref(change_request.revision_initial or "")
@@ -239,7 +239,7 @@ async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Se
 
 
 async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
-    """Return the published sites that show the space. None if they could not be loaded."""
+    """Return the published sites that show the space. None if its organization is unknown, or if loading fails."""
     if space.organization is None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)

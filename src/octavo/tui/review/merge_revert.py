@@ -170,7 +170,7 @@ _OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "varia
 
 @dataclass(frozen=True)
 class RevertRevisions:
-    """Revisions of main before a merge, after the merge, and now."""
+    """Revisions of main before and after a merge, and the current revision of main, or of the draft with the revert."""
 
     before_merge: Revision
     after_merge: Revision
@@ -179,7 +179,7 @@ class RevertRevisions:
 
 @dataclass(frozen=True)
 class PageEditedLater:
-    """Page that was edited after the merge. The revert keeps the later edits."""
+    """Page that was, or may have been, edited after the merge. The revert keeps the later edits."""
 
     page_id: str
     title: str

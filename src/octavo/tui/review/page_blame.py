@@ -62,7 +62,7 @@ class BlamedBlock:
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """Change request that wrote the block. None if unknown, or edited on main."""
+        """Change request that wrote the block. None if it is unknown, or if the block was edited on main."""
         return self.origin.version.change_request if self.origin is not None else None
 
 
@@ -136,7 +136,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Search older revisions for the change requests that wrote the blocks. Update the list after each."""
+        """Search older revisions for the change requests that wrote the blocks. Update the list after each revision."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 

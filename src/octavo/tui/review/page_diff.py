@@ -70,7 +70,7 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._started_moves: set[tuple[str, str]] = set()
-        """Pending comments that are being moved: comment ID and key of the new block."""
+        """Moves of pending comments that have started: ID of the outbox entry, and key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the texts that a page adds. Return True if this changes what `moved_to` returns for a thread."""
@@ -162,7 +162,7 @@ class PageDiff:
         """Revision of the change request whose diff was shown last. None before the first diff."""
         self._pending_jump: _PendingJump | None = None
         self._initial_thread, self._initial_block = thread, block
-        """Thread and block to show when the view opens. None after they were shown."""
+        """Thread and block to show as soon as their pages are in the tree. None after that."""
         comparison.why_outdated = self._why_outdated
         parts = view, comparison, pages
         self.all_pages = AllPagesLayout(*parts, threads, self._summaries_of, self._on_page_loaded)
@@ -356,7 +356,7 @@ class PageDiff:
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
             threads = [goal] if isinstance(goal, Comment) else threads
             for thread in threads:
-                self.page_discussion.open_thread(thread.id)  # A page without a diff shows no threads.
+                self.page_discussion.open_thread(thread.id)  # There is no diff in which to select the thread.
 
     def _go_to_goal(self, goal: _Goal) -> None:
         jump: Callable[[], object]
@@ -551,7 +551,7 @@ class PageDiff:
         return None
 
     def refresh_editor_drafts(self) -> None:
-        """Do nothing, because only the page view shows the unsent drafts."""
+        """Do nothing, because diffs do not show drafts of page edits."""
 
     def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
         """Select `page_id` as soon as it is in the tree, for example after it was created."""

@@ -199,7 +199,7 @@ class SelectedChange:
     comparison: Comparison
     change: ChangedPage
     block: Block | None
-    """Selected block. None if the diff has no focus: the command then reverts the page."""
+    """Selected block. None if the diff has no focus or no selected block: the command then reverts the page."""
 
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:

@@ -69,9 +69,9 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """`on_change` is called when the changed pages or `error_text` change, and `on_diff` for each compared page.
-        `on_reviews` is called when reviews or predicted conflicts change, and `on_new_base` when the changes since
-        another old revision are loaded. `opens_at_review` starts with the revision of your last review."""
+        """Call `on_change` when the changed pages, page tree, predicted conflicts or `error_text` change, `on_diff` for
+        each compared page, `on_reviews` when reviews or predicted conflicts change, and `on_new_base` when the changes
+        since another old revision are loaded. `opens_at_review` starts with the revision of your last review."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
@@ -113,7 +113,7 @@ class Comparison:
         self.error_text = ""
         """Error message if the changes could not be loaded. Empty if they were loaded."""
         self.why_outdated: Callable[[], str | None] = lambda: None
-        """Returns why the screen shows an earlier revision: the current one is loading. None if not."""
+        """Returns why the screen shows an earlier revision: the current one is loading. None if that is shown."""
         self.reviews: tuple[Review, ...] = ()
         """All reviews, newest first."""
 

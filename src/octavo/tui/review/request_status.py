@@ -39,7 +39,7 @@ class RequestStatus:
     """Review and merge status of a change request, as far as it is loaded."""
 
     approved: tuple[str, ...] = ()
-    """Names of the reviewers who approved the current revision."""
+    """Names of the reviewers who approved the current revision, or an unknown one."""
     outdated_approvals: tuple[str, ...] = ()
     """Names of the reviewers who approved an earlier revision."""
     changes_requested: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class RequestStatus:
     is_requested_from_me: bool = False
     is_outdated: bool = False
     conflicts: tuple[str, ...] = ()
-    """Names of the pages and files that may conflict with main or have conflict markers."""
+    """Names of the pages and other items that may conflict with main or have conflict markers."""
     open_thread_count: int = 0
     """Number of open threads."""
     loaded_fields: frozenset[StatusField] = frozenset(STATUS_FIELDS)
@@ -299,7 +299,7 @@ class _LoadedStatus:
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `on_change` with an ID when its status changes."""
+    """Loads and caches the status of change requests. Calls `on_change` with the request ID when a status changes."""
 
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change

@@ -318,7 +318,7 @@ class BulkAction:
     """Verb in messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns what the command would do. Called only if your permission was checked. Raises ApiError."""
+    """Returns what the command would do. Called only if the status and your permission allow it. Raises ApiError."""
     permission: str
     statuses: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Commands for the suggestions on a page, and a preview of the page with the included suggestions applied."""
+"""Commands for the suggestions on a page, and a preview of the page with the suggestions that the user includes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
-        """`title` is the page title. `location` is shown in the status line. `threads` are those with suggestions."""
+        """`title` is the page title, `location` the text of the status line. Skip threads with several suggestions."""
         super().__init__(title, location)
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}

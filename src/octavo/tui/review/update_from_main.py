@@ -252,8 +252,8 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Open the conflicts that `change_request` resolves. `merged_request` is the change request whose merge left the
-    conflicts. None if they come from an update."""
+    """Open the view in which `change_request` resolves conflicts. `merged_request` is the change request whose merge
+    left the conflicts. None if they come from an update."""
 
     def on_written(change_request: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -269,7 +269,7 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Open the change request that resolves the conflicts left by a merge. If there is none, offer to create one."""
+    """Open the view in which a change request resolves the conflicts left by a merge. Offer to create it if needed."""
     merged_request, space, live = target.change_request, target.at.space, app.session.live
     if merged_request.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
