@@ -173,6 +173,13 @@ def test_space_that_left_a_link_is_no_changed_link() -> None:
     assert entry.content_change.kinds == {"words"}
 
 
+def test_other_image_in_a_rewritten_text_is_link() -> None:
+    text, image = "{} Ask the keeper of the light.", '<img src="{}.png" alt="" data-size="line"> '
+    before = image.format("anchor") + LONG.format(30)
+    assert "link" in only_kinds(before, text.format(image.format("buoy")))
+    assert "link" not in only_kinds(before, text.format(image.format("anchor")))
+
+
 def test_alignment_of_a_column_is_formatting() -> None:
     table = "| Name | Size |\n| - | {} |\n| Boat | 7 |\n"
     assert only_kinds(table.format("-"), table.format("-:")) == {"formatting"}

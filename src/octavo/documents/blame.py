@@ -181,7 +181,7 @@ def _with_words(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def _text(block: Block) -> str:
-    """Return the text of a block, including URLs of images."""
+    """Return the text of a block, with the names of image files."""
     return NodeFactory().node(block).text
 
 

@@ -153,7 +153,6 @@ ChangeKind = Literal[
 """Kinds of changes by what they affect, the most important first. `number` includes moved steps of a numbered list,
 `link` the URLs of images, and `warning` words such as “not”."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
-"""All kinds, the most important first."""
 KEEPING_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
 """Kinds of changes that do not affect what the page says."""
 RISKY: frozenset[ChangeKind] = frozenset(KINDS[: KINDS.index("deletion") + 1])
@@ -519,8 +518,9 @@ def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
 
 def link_targets(block: Block) -> list[str]:
     """Return the targets of the links, images and files in a block and in the blocks inside it."""
-    values = [str(each.attrs.get(name) or "") for each in block.walk() for name in sorted(_LINK_ATTRIBUTES)]
-    return [*filter(None, values), *(run.link for each in block.walk() for run in each.runs if run.link)]
+    values = [each.attrs.get(name) for each in block.walk() for name in sorted(_LINK_ATTRIBUTES)]
+    values += [value for each in block.walk() for run in each.runs for value in (run.link, run.attrs.get("src"))]
+    return [str(value) for value in values if value]
 
 
 def code_texts(block: Block) -> list[str]:
