@@ -130,7 +130,7 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
             # White space at the ends of a run stays outside its marks.
             is_plain_after = following.kind == "text" and (not following.marks or following.text[:1] == " ")
             is_link_end = number == linked_runs[-1][0] and link is not None
-            group_text += _run(
+            group_text += _run_to_markdown(
                 run,
                 line_break,
                 group_text or ("[" if link is not None else markdown),
@@ -154,7 +154,7 @@ def _escape_url(link: str) -> str:
     return re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", "%0A"))
 
 
-def _run(run: Run, line_break: str, text_before: str, text_after: str) -> str:
+def _run_to_markdown(run: Run, line_break: str, text_before: str, text_after: str) -> str:
     if run.kind == "text":
         return _with_marks(run, _escape(run.text).replace("\n", line_break), text_before, text_after)
     if run.kind == "code":

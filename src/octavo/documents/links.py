@@ -273,7 +273,7 @@ def _resolve_absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
         if target.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in targets.origins:
             if parts.path.startswith("/broken/"):
                 return _marked_broken(parts.path)
-            return _app_target(parts.path, _decode(parts.fragment) or None, targets) or target
+            return _web_app_target(parts.path, _decode(parts.fragment) or None, targets) or target
     return target
 
 
@@ -314,7 +314,7 @@ def _decode(part: str) -> str:
     return safe_address(unquote(part))
 
 
-def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:
+def _web_app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:
     """Return where a path of the platform's app leads. None if it leads to nothing that Octavo can open."""
     parts = path_parts(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
@@ -345,7 +345,7 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
 def _resolve_root_relative(href: str, written_path: str, anchor: str | None, targets: SpaceIndex) -> Target:
     path = written_path.strip("/")
     first_part, _, subpath = path.partition("/")
-    if first_part in ("s", "spaces", "o") and subpath and (target := _app_target(path, anchor, targets)):
+    if first_part in ("s", "spaces", "o") and subpath and (target := _web_app_target(path, anchor, targets)):
         return target
     if first_part == "pages" and subpath:
         page_id = _page_id(subpath, targets) or _page_id(written_path, targets)

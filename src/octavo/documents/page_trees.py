@@ -331,9 +331,9 @@ def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list
     paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
     duplicates = []
     for siblings in [new_nodes, *(page.get("pages", []) for page in walk(new_nodes))]:
-        named_pages = [page for page in siblings if page["type"] in ("document", "group")]
-        for number, page in enumerate(named_pages):
-            other = next((each for each in named_pages[:number] if _are_duplicates(each, page)), None)
+        pages_and_groups = [page for page in siblings if page["type"] in ("document", "group")]
+        for number, page in enumerate(pages_and_groups):
+            other = next((each for each in pages_and_groups[:number] if _are_duplicates(each, page)), None)
             if other is None:
                 continue
             pair = (other["id"], page["id"])

@@ -240,7 +240,7 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
     }
 
 
-def _argument_or_word(tag: Tag, *names: str) -> str:
+def _argument_or_first_word(tag: Tag, *names: str) -> str:
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 
@@ -274,7 +274,7 @@ def _expandable(tag: Tag) -> DraftBlock:
 
 def _update(tag: Tag) -> DraftBlock:
     tags = tuple(name for part in tag.arguments.get("tags", "").split(",") if (name := part.strip()))
-    return DraftBlock("update", {"date": _argument_or_word(tag, "date"), "tags": tags})
+    return DraftBlock("update", {"date": _argument_or_first_word(tag, "date"), "tags": tags})
 
 
 def _prompt(tag: Tag) -> DraftBlock:
@@ -294,7 +294,7 @@ def _code(tag: Tag) -> DraftBlock:
 
 
 def _embed(tag: Tag) -> DraftBlock:
-    attrs = {"url": _argument_or_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
+    attrs = {"url": _argument_or_first_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
     return DraftBlock("embed", attrs | _texts(tag, caption="caption"))
 
 
@@ -378,13 +378,13 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "code": _code,
     **dict.fromkeys(
         ("content-ref", "page-ref"),
-        lambda tag: DraftBlock("content-ref", {"url": _argument_or_word(tag, "url", "page")}),
+        lambda tag: DraftBlock("content-ref", {"url": _argument_or_first_word(tag, "url", "page")}),
     ),
     "embed": _embed,
     "file": lambda tag: DraftBlock(
-        "file", {"src": _argument_or_word(tag, "src", "url")} | _texts(tag, caption="caption")
+        "file", {"src": _argument_or_first_word(tag, "src", "url")} | _texts(tag, caption="caption")
     ),
-    "include": lambda tag: DraftBlock("include", {"target": _argument_or_word(tag, "src", "file", "url")}),
+    "include": lambda tag: DraftBlock("include", {"target": _argument_or_first_word(tag, "src", "file", "url")}),
     "if": _condition,
     "unless": _condition,
     "openapi": _openapi,

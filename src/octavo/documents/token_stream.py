@@ -225,7 +225,7 @@ class TokenStream:
                         token_count += count_tokens(token.children or ())
                         text_join(StateCore("", parser(), self._env, [token]))
                 token_count += count_tokens(tokens)
-                if remaining_tokens := self._without_notes(tokens):
+                if remaining_tokens := self._take_footnotes(tokens):
                     yield TopLevelBlock(remaining_tokens, block_end)
             position, line = end, end_line
         self.parsed_to = min(position, len(self._source))
@@ -343,7 +343,7 @@ class TokenStream:
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 
-    def _without_notes(self, tokens: list[Token]) -> list[Token]:
+    def _take_footnotes(self, tokens: list[Token]) -> list[Token]:
         """Return tokens without footnote definitions. These go to `_notes`, for the end of the page."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
