@@ -98,7 +98,7 @@ class RequestValues:
 
 
 def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValues:
-    """Parse arguments such as `key=TEXT` and `key:=JSON`. A key that occurs again gets a list. Raises Failure."""
+    """Parse values such as `key=TEXT` and `key==TEXT`. A repeated field gets a list of its values. Raises Failure."""
     values = RequestValues()
     for argument in arguments:
         match = _ARGUMENT.match(argument)
@@ -118,7 +118,7 @@ def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValue
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert `name=3` to `name:=3`, which sends a number. Also converts true, false and null, but nothing else."""
+    """Convert `name=3` to `name:=3`, which sends a number. Only whole numbers, true, false and null are converted."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
@@ -178,8 +178,8 @@ def _text_value(name: str, text: str, files: ArgumentFiles) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at `path`, such as `["body", "markdown"]`. If it has a value, it gets a list of both values. Raises
-    Failure if an outer field has a value."""
+    """Set the field at `path`, such as `["body", "markdown"]`. An empty last name means an item of a list. A field that
+    has a value gets a list of all values. Raises Failure if an outer field is not an object."""
     *outer_keys, last_key = path
     is_item = last_key == "" and bool(outer_keys)
     if is_item:
@@ -204,7 +204,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request of the command line, and whether it lists items page by page. Raises Failure."""
+    """Return the request, and whether `--all` applies to it, as for a list operation or `GET PATH`. Raises Failure."""
     files, body_file = ArgumentFiles(), options.input or ""
     arguments = [
         *options.values,
@@ -266,7 +266,7 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the longest route whose path parameters are all in `fields`. Raises Failure if there is none."""
+    """Return the route with the most path parameters that are all in `fields`. Raises Failure if there is none."""
     matching_routes = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching_routes:
         return max(matching_routes, key=lambda route: len(_in_path(route)))
@@ -310,7 +310,7 @@ def _path_request(
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
-    """Return the percent-encoded path and query. Raises Failure if the path could leave the API or the server."""
+    """Return the percent-encoded path and query. Raises Failure if the path could leave the API, or is not UTF-8."""
     path, _, own_query = path.partition("?")
     segments = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):

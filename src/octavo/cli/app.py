@@ -1,4 +1,4 @@
-"""Opens the app, or a REF in the web browser. Imports little, so that the saved first picture is visible early."""
+"""Opens the app, or the web browser for `--web`. Imports little, so that the saved first picture is visible early."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _open_url = lazy("octavo.cli.output:open_in_browser")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the app, or a REF in the web browser. Return the exit code after the app has ended. Raises Failure."""
+    """Open the app, or with `--web` the browser. Return the exit code after the app has ended. Raises Failure."""
     if options.target and folder_named(options) is None and "://" not in options.target:
         _parse_ref(options.target)  # Report a wrong REF before the app is opened.
     if options.web:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show the saved picture of the first screen, or if `is_reset` delete it. Return None if the screen has none."""
+    """Show the saved picture of the first screen, or if `is_reset` delete it. None if this screen is never saved."""
     if not choice.picture_name or choice.ref:
         return None
     settings_text = (

@@ -55,7 +55,7 @@ _MISSING_STATUSES = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Request the URLs, and return why broken URLs fail. If there are too many, `incomplete_notes` gets a sentence."""
+    """Return why broken URLs fail, by URL. If there are too many to check, `incomplete_notes` gets a sentence."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked_urls = list(urls)[:_MAX_CHECKED_URLS]
@@ -389,7 +389,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default, without `ignored`. Raises Failure."""
+    """Return `rules`, else those of the file `.octavo.toml` in `folder`, else the default. Rules in `ignored` and rules
+    that the file ignores are left out. Raises Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

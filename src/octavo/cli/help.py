@@ -131,7 +131,7 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield roff lines for a table. Each row is a paragraph with column titles, such as `Meaning: archived`."""
+    """Yield roff lines for a table, one paragraph a row. Beyond two columns, cells have titles: `Meaning: archived`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]

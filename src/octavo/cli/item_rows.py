@@ -228,7 +228,7 @@ async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
 
 
 async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThread:
-    """Return the target of a REF or URL, or the thread with this ID. Raises ApiError, or Failure if there is none."""
+    """Return the target of a REF or URL, or the thread that it names or whose ID it is. Raises ApiError or Failure."""
     try:
         target = await resolver.resolve(text)
     except Failure as failure:

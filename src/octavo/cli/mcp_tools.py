@@ -167,7 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store a proposed note, and return it as JSON. Raises ToolError if the note is not stored."""
+        """Store a proposed note, and return it as JSON. If it is known, only count it. Raises ToolError if refused."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))
@@ -327,7 +327,7 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Shorten the list `name` until the result fits. Then `next` is the `key` of the first item that is left out."""
+    """Shorten the list `name` until the result fits. If items are left out, `next` is the `key` of the first one."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept_items: list[Any] = []
     for item in row[name]:
@@ -339,8 +339,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Leave out the last blocks until the result fits. Then `next` and `nextOffset` are the page and the block with
-    which to continue. The first `offset` blocks of the first page are left out too."""
+    """Skip the first `offset` blocks of the first page. Leave out the last blocks until the result fits. Then `next`
+    and `nextOffset` are the page and the block with which to continue. A first block that is too long is cut."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept_pages: list[dict[str, Any]] = []
     for page in row["pages"]:

@@ -47,7 +47,7 @@ class OpenFolder:
         self.root = ""
         """Path of the space's root in the folder, such as `docs`. Empty for the folder itself or before a load."""
         self.progress = ""
-        """The current step, as a sentence for the user. Empty once all files are loaded and indexed."""
+        """The current step of loading or indexing, as a sentence for the user. Empty if none runs."""
         self._loaded_fingerprint = b""
         """Fingerprint of the files that were loaded last. Empty before the first load."""
         self._next_check_at = 0.0
@@ -86,7 +86,7 @@ class OpenFolder:
         return platform
 
     def load_changes(self) -> bool:
-        """Load changed files as a new revision, and return whether there were any. Returns False without a check while
+        """Load changed files, and return whether they became a new revision. Returns False without a check while
         another step runs, soon after the last check, and after `close`. Raises OSError."""
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:

@@ -24,7 +24,7 @@ from octavo.cli.output import indented_json
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
-"""Number of columns of the table if it is not printed on a terminal. Longer text is not wrapped."""
+"""Number of columns of the table if it is not printed on a terminal. Only lists of parameters are wrapped there."""
 MIN_COLUMNS = 60
 """Minimum number of columns of the table, even if the terminal has fewer."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
@@ -116,7 +116,7 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def operation_list(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return all operations as text, sorted by area. Lines are wrapped at `columns`, unless that is None."""
+    """Return operations as text, by area, wrapped at `columns`. If that is None, only parameters are wrapped."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:
@@ -199,7 +199,7 @@ def operation_help(spec: Spec) -> str:
 
 
 def example(spec: Spec, openapi: Json) -> str:
-    """Return a command that sets all required parameters, such as `octavo api spaces.Get spaceId=…`."""
+    """Return a command that sets all required parameters, and in an update at least one field of the body."""
     described_parameters = parameters(routes(spec)[0], openapi)
     required = [each for each in described_parameters if each["required"]]
     if spec.is_update and all(each["in"] != "body" for each in required):

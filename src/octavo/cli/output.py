@@ -200,7 +200,7 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print an object as JSON, or if `--json` is not used, print the result of `text` in a pager. Raises Failure."""
+    """Print an object as JSON, or without `--json` and `--jq`, the result of `text` in a pager. Raises Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())
@@ -264,7 +264,7 @@ class Style:
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:
-        """Return the text with a link that terminals can open. Unchanged without a URL or without a terminal."""
+        """Return the text with a link that terminals can open. Unchanged without a safe URL or without a terminal."""
         is_safe = url.startswith(("https://", "http://")) and url.isascii() and url.isprintable()
         return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.has_escapes and is_safe else text
 
@@ -357,7 +357,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _cell_text(column: OutputColumn, row: Row) -> str:
-    """Return the text of a table cell, on one line."""
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))

@@ -75,7 +75,7 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages_folder: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load changed files as a new revision. Return False if no file has changed. Raises OSError."""
+    """Load changed files. Return True if that created a new revision. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             RequestContext(store),

@@ -72,7 +72,7 @@ class Ref:
     number: int | None = None
     """Number of a change request. None if the REF names only a space."""
     page: str = ""
-    """Path or ID of a page. Empty if the REF names no page."""
+    """Path, ID or title of a page. Empty if the REF names no page."""
     block: str = ""
     """Key of a block, or ID of a thread. Empty if the REF names neither."""
 
@@ -314,8 +314,8 @@ class RefResolver:
         return RefTarget(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
-        """Return the user with the ID, name or email address `name`, or for `@me` the current user. Raises ApiError, or
-        Failure unless exactly one matches."""
+        """Return the user with the ID, name, first name or email address `name`, or for `@me` the current user. Raises
+        ApiError, or Failure unless exactly one matches."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         folded_name = fold(name.removeprefix("@"))

@@ -73,10 +73,10 @@ class BlockFinder:
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key` or the text `quote`. If none is found, return a phrase that says why.
+        """Return the block with the key `key`, else the only one with the text `quote`, else the most similar one. If
+        there is none, or several have the text, return a phrase that says why.
 
-        The version `side` is searched first. `read_version` is the version that the program read, if it is a third
-        version.
+        The version `side` is searched first. `read_version` is the one that the author of the note read, if a third.
         """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
@@ -198,7 +198,8 @@ class ExportOptions:
 async def export_review(
     resolver: RefResolver, target: RefTarget, options: ExportOptions, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return a change request or revision as JSON, with only the fields `field_names`. Raises ApiError or Failure."""
+    """Return a change request or space as JSON, with at least the fields `field_names`, but never `proposed`. Raises
+    ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change_request_row(target), "truncated": False}
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)

@@ -168,7 +168,7 @@ def _new_note(note: Note, page: Page, found: FoundBlock) -> NewNote:
 
 
 def _comment_text(note: Note, found: FoundBlock) -> str:
-    """Return the Markdown of the proposed comment, with a quote of the note's words if its block is uncertain."""
+    """Return the Markdown of the proposed comment. It quotes the note's words if the block is old or uncertain."""
     is_sure = found.match_kind != "likely" and found.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:

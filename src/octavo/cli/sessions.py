@@ -111,7 +111,7 @@ def demo_client(
     large: bool = False,
     read_only_reason: str = "",
 ) -> LazyClient:
-    """Return a client for the demo in this folder, which may be `large`. See LazyPlatform for `latency` and
+    """Return a client for the demo, or the `large` demo, in `folder`. See LazyPlatform for `latency` and
     `failure_rate`. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
@@ -155,7 +155,7 @@ def open_folder(
     settings: Settings, path: Path, problems: list[str] | None = None, *, read_only_reason: str = ""
 ) -> Session:
     """Open a session with a folder of Markdown files. `problems` gets a sentence for each file that could not be loaded
-    completely. Raises ValueError if `path` is no folder."""
+    completely. Raises ValueError if `path` is no folder, or if Octavo cannot read the API key for it."""
     platform_folder, sentences = platform_folder_of(settings, path), [] if problems is None else problems
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 

@@ -63,7 +63,7 @@ class Failure(Exception):
 
 
 class OutputFailure(Failure):
-    """The output of a command could not be written."""
+    """The output of a command could not be filtered or written."""
 
     def after_change(self) -> Failure:
         """Return the failure of a command that has made its changes."""
@@ -150,7 +150,7 @@ def install_main_hooks() -> None:
 
 
 def install_thread_and_log_hooks() -> None:
-    """Keep API keys out of log messages, and out of tracebacks of other threads."""
+    """If `install_main_hooks` was called, also keep API keys out of log messages and tracebacks of other threads."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread

@@ -1,4 +1,4 @@
-"""The commands of Octavo. `COMMANDS` lists them, and only the module of the running command is loaded.
+"""The commands of Octavo, except those in `arguments.py`. Only the module of the running command is loaded.
 
 To add a command, add a line to `COMMANDS`, and a `CliCommand` with the same name to a module with the same name. If the module
 has another name, add a line to `MODULES`.
@@ -50,14 +50,14 @@ COMMANDS = {
     "status": "list the files of a pulled folder that you changed",
     "threads": "list comment threads",
 }
-"""The commands in alphabetical order, each with its one-line summary."""
+"""The commands of this package in alphabetical order, each with its one-line summary."""
 MODULES = {
     **dict.fromkeys(("react", "reply", "resolve", "threads"), "comment"),
     **dict.fromkeys(("export", "propose", "pull", "restore", "status"), "folders"),
     "log": "doctor",
     **dict.fromkeys(("merge", "spaces"), "changes"),
 }
-"""The modules in this package whose name differs from their command. Several commands can share a module."""
+"""The modules in this package by command, if their names differ. Several commands can share a module."""
 
 
 @dataclass(frozen=True)

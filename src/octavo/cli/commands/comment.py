@@ -82,7 +82,7 @@ def block_with_key(document: Document, key: str, page_name: str) -> Block:
 
 
 def block_with_words(document: Document, words: str, page_name: str) -> Block:
-    """Return the smallest block that contains `words`. Raises Failure unless there is exactly one."""
+    """Return the block whose own text contains `words`, in any case. Raises Failure unless there is exactly one."""
     folded_words = " ".join(fold(words).split())
     blocks = [each for each in _blocks_with_text(document) if folded_words and folded_words in _normalized_text(each)]
     if not blocks:
@@ -245,7 +245,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread_id: str
 ) -> None:
-    """Print the URL of a new comment or reply. Without a URL, or on the embedded platform, print its thread's REF."""
+    """Print the URL of the place of a new message. Without a URL, or on the embedded platform, print a REF."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,
@@ -306,7 +306,7 @@ REPLY = CliCommand(
 REACT_FIELDS = declare_fields("id string, ref string, emoji string, status string")
 _CHARACTER = r"(?:[^\w\s]|\u2139)[\uFE0E\uFE0F\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]*"
 _ONE_EMOJI = re.compile(rf"[\U0001F1E6-\U0001F1FF]{{2}}|[0-9#*]\uFE0F?\u20E3|{_CHARACTER}(?:\u200D{_CHARACTER})*")
-"""Matches text that is exactly one emoji, such as a flag, a keycap or several joined symbols."""
+"""Matches exactly one emoji, such as a flag, a keycap or several joined symbols, or another single sign."""
 
 
 def _declare_react(command: argparse.ArgumentParser) -> None:

@@ -101,10 +101,10 @@ class InboxList:
         self._space_titles: dict[str, str] = {}
 
     async def print(self) -> None:
-        """Print the rows of the inbox, and with `--watch` also each later change. Raises ApiError or Failure."""
+        """Print the rows of the inbox, or with `--watch` only later new or changed ones. Raises ApiError or Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
-        # The user is needed for the rows. A rejected API key raises an error here.
+        # Which rows need the user depends on who the user is. A rejected API key raises an error here.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._resolver.organization())
         changed_event = asyncio.Event()

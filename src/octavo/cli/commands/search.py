@@ -73,7 +73,7 @@ class Search:
         self._spaces: tuple[Space, ...] = ()
 
     async def print(self) -> None:
-        """Print the results, best match first, or suggest similar titles. Raises ApiError or Failure."""
+        """Print the results, or suggest similar titles if there are none. Raises ApiError or Failure."""
         options = self._options
         if not self._words.strip():
             raise Failure("Could not search: there are no words. Write the words to find.", USAGE)
@@ -232,7 +232,7 @@ class Search:
 
 
 def excerpt(text: str, words: str) -> str:
-    """Return a short excerpt of a text on one line, around the first of `words` that the text contains."""
+    """Return a short excerpt of a text on one line, around the first place in the text that has one of `words`."""
     one_line = " ".join(text.split())
     folded_line = fold(one_line)
     starts = [at for word in fold(words).split() if (at := folded_line.find(word)) >= 0]

@@ -106,7 +106,6 @@ class Session:
     None if the session shows no folder."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
-
     wait_until_indexed: Callable[[], Awaitable[None]] | None = None
     """Waits until search finds all pages of the folder. None if the session shows no folder."""
     load_progress: Callable[[], str] = lambda: ""
