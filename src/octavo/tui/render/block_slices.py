@@ -78,7 +78,7 @@ class SliceBounds(NamedTuple):
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
-    """True if the slice contains only a part of one line of code."""
+    """True if the slice begins or ends inside a line of code."""
     continues_row: bool = False
     """True if the slice begins inside a line of code."""
 

@@ -1,4 +1,4 @@
-"""Rendering of code blocks and prompts. Wide code scrolls sideways instead of wrapping."""
+"""Rendering of code blocks and prompts. Wide code scrolls sideways, unless the page says that its lines wrap."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CodeSize(NamedTuple):
 
 
 def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a code block in a box with its title and language. A wide block is scrolled sideways."""
+    """Render a code block in a box with its title and language. Empty for a slice of which no line is visible."""
     styles, attrs, bounds = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
     first_row = first_index(block)

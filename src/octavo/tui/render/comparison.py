@@ -108,7 +108,7 @@ CONTEXT_LINES = 3
 
 
 def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
-    """Yield the slices of a long chunk, or the chunk itself if it is short."""
+    """Yield the slices of a long chunk, or the chunk itself if it is short or cannot be split."""
     match chunk.entry:
         case None if chunk.kind == "block" and chunk.block is not None:
             old_slices = split_block(chunk.old) if chunk.old is not None else iter(())
@@ -260,8 +260,8 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the changed lines, and up to `CONTEXT_LINES` unchanged lines before and after each change. A line with
-    `omitted` stands for that number of unchanged lines."""
+    """Yield the changed lines, and up to `CONTEXT_LINES` unchanged lines before and after each change. A line with an
+    `omitted_count` stands for that number of unchanged lines."""
     last_unchanged: deque[LineChange] = deque()
     omitted, unchanged_count = 0, CONTEXT_LINES
     for line in lines:

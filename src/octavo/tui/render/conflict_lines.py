@@ -116,8 +116,8 @@ def prepare_conflicts(
     for (name, conflict), line in zip(page.all_named_conflicts, lines, strict=True):
         counts[name] += 1
         same_named = [each for other_name, each in page.all_named_conflicts if other_name == name]
-        is_whole = conflict.main is not None and conflict.request is not None
-        sources = [conflict] if is_whole else same_named  # Each side of moved text is at another location.
+        has_both_texts = conflict.main is not None and conflict.request is not None
+        sources = [conflict] if has_both_texts else same_named  # Each side of moved text is at another location.
         base_text = next((_standalone_text(conflict, each.base) for each in sources if each.base is not None), None)
         main_text = next((_standalone_text(conflict, each.main) for each in sources if each.main is not None), "")
         request_text = next(
@@ -146,7 +146,7 @@ def prepare_conflicts(
                 for choice in offered_choices
             },
             next((heading for heading_line, heading in reversed(headings) if heading_line <= line), ""),
-            _side_with_text(conflict) if len(same_named) > 1 and not is_whole else None,
+            _side_with_text(conflict) if len(same_named) > 1 and not has_both_texts else None,
             conflict.is_merged_by_default,
             titles.get(conflict.base_text_page_id or "", ""),
             len(same_named),

@@ -52,7 +52,7 @@ class AsyncCache(Generic[K, V]):
 
     @property
     def missing(self) -> list[K]:
-        """Keys for which `get` found no value in this thread. `DeferredContent.take_missing` clears this list."""
+        """Keys that were not loaded when this thread called `get`. `DeferredContent.take_missing` clears this list."""
         missing: list[K] = self._missing_by_thread.__dict__.setdefault("keys", [])
         return missing
 

@@ -136,7 +136,7 @@ class ContextSize:
     STEPS = (0, 1, 3, 8, 1 << 30)
 
     def __init__(self, block_count: int = 1) -> None:
-        """`block_count` is the number of unchanged blocks before and after a change."""
+        """`block_count`, the number of unchanged blocks before and after a change, is rounded up to one of `STEPS`."""
         self.step = next(step for step, size in enumerate(self.STEPS) if size >= block_count)
         self.expanded: set[str] = set()
 

@@ -227,8 +227,8 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the bullets or numbers before the first block of a list item. For later blocks of the item, return spaces
-    of the same width. Empty outside of lists."""
+    """Return the indentation and the bullet or number before the first block of a list item. For later blocks of the
+    item, return spaces of the same width. Empty outside of lists."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):

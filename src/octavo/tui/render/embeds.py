@@ -179,7 +179,7 @@ def _address(block: Block) -> str:
 def shown_text(block: Block, targets: LinkTargets | None = None) -> str:
     """Return the text that a block shows, without its attributes. `targets` has the titles of linked pages."""
     if block.kind == "openapi" or "value" in block.attrs:
-        return ""  # The runs are the text for other apps, or the value that a checkbox or a rating shows as a sign.
+        return ""  # The runs are text for other apps, or the value of a checkbox or rating, which a sign shows.
     text = targets.text_of(block.runs) if targets is not None else plain_text(block.runs)
     if block.kind not in ("content-ref", "file"):
         return text
@@ -286,7 +286,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_column_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and the range of its heading. With `has_column_titles`, these are above the cells."""
+    """Return the lines of a card, and the range of its heading. `has_column_titles` puts column titles above cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []

@@ -141,7 +141,7 @@ def _end_of_line(source: str, start: int, number: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return a hint and small source blocks for the block of a page that was too large to parse. Otherwise None."""
+    """Return a hint and small source blocks for a long block that the parser shows as source. None for other blocks."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _MAX_LINE_LENGTH:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
@@ -186,7 +186,7 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
-        """Return True if a block with threads begins in `top_slice`, or if None, anywhere in `top_block`."""
+        """Return True if a block with threads begins in `top_slice`. Without a slice, look in all of `top_block`."""
         paths = (path for path in self._paths if path[0].key == top_block.key)
         return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 
@@ -362,7 +362,7 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for the first occurrence of each block in `lines`."""
+    """Return first line, last line and block for the first occurrence of each block in `lines`, without page titles."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block

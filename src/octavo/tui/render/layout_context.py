@@ -27,7 +27,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 
 _MAX_SCRIPT_LENGTH = 3
-"""A superscript or subscript with more letters is shown muted instead of in small letters."""
+"""A superscript or subscript word with more letters is shown muted instead of in small letters."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -414,7 +414,7 @@ class LayoutContext:
     spare_width: int = 0
     """Number of cells by which the current block may be wider than its text. 0 inside a box."""
     never_wraps_code: bool = False
-    """True if code is never wrapped, even if the page says that it should be."""
+    """True if code is not wrapped even if the page says so. Lines that are split into slices are always wrapped."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
     """Returns the Markdown of a block, to show if the block cannot be rendered. Empty if it is not known."""
     has_heading_rules: bool = True
@@ -482,7 +482,7 @@ class LayoutContext:
 
     @property
     def link_targets(self) -> LinkTargets | None:
-        """Resolves the links of the page. None if the links are not resolved."""
+        """Object that resolves the links of the page. None if the links are not resolved."""
         return self.deferred.targets if self.deferred is not None else None
 
     def title_of(self, address: str) -> LinkTitle | None:

@@ -67,9 +67,9 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text between two positions without borders and bullets, for copying. A position is the number of a
-    line and a column. None stands for the start of the first line, or the end of the last. If the sign at the edge of a
-    wide line is between them, the text that is scrolled out of view there is included."""
+    """Return the text of `lines` from `start` to `end` without borders and bullets, for copying. `start` has the index
+    of the first line and of a letter in it, `end` of the last line. None stands for the start or end of `lines`. If the
+    sign at the edge of a wide line is between them, the text that is scrolled out of view there is included."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         first_column = start[1] - margin if start is not None and start[0] == number else 0
@@ -279,7 +279,7 @@ def _shown_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Bloc
 
 
 class _SearchedText(NamedTuple):
-    """Text of a rendered line, and its position: `offset` in all searched text, number of the line, and cell in it."""
+    """Text of a rendered line. `offset` is its position in all searched text, and `cell` its first cell in the line."""
 
     offset: int
     line: int

@@ -157,7 +157,7 @@ def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]
 
 
 def truncate(pieces: Sequence[StyledText], width: int, more: str = "…") -> list[StyledText]:
-    """Return styled text, cut to at most `width` cells. If it was cut, it ends with `more`."""
+    """Return styled text, cut to at most `width` cells. Text that was cut ends with `more`, which has one cell."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
@@ -571,7 +571,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the longest beginning of a word that fits and ends with a hyphen. 0 if there is none."""
+    """Return the length of the longest beginning of a word that fits and ends with a hyphen or dash, or 0."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max(
@@ -630,7 +630,7 @@ def _parts_after(breaks: re.Pattern[str], word: str, index: int, width: int) -> 
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. Else 0."""
+    """Return the index of the last possible break in `word[start:end]`, counted from `start`. 0 if there is none."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

@@ -137,8 +137,8 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning, such as `error`. `surface`, `panel`, `cursor`, `add_` and `remove_` styles set only a
-    background. Most other styles set no background."""
+    """Styles by meaning, such as `error`. In a theme, `surface`, `panel`, `cursor`, `add_` and `remove_` styles set a
+    background, and no text color. Most other styles set no background."""
 
     @property
     def ascii(self) -> bool:
@@ -245,7 +245,7 @@ class Styles(_StyleFields):
         }.get(style, (self.accent, glyphs.info, "Info"))
 
     def style_for_color(self, color: str) -> Style:
-        """Return the style of the theme that is closest to a color in the page, such as `red`."""
+        """Return the style of the theme for a color in the page, such as `red`. Other colors get the style `accent`."""
         name = color.strip().lower().removeprefix("$")
         return {
             "green": self.success,
@@ -414,13 +414,13 @@ _SHAPE_WORDS = frozenset(
         "fab",
     )
 )
-"""Words in icon names that do not change which character is shown, such as `circle`."""
+"""Words that are left out of icon names, such as `circle`, unless no other word is left."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_NAME_LENGTH = 50
 
 
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
-    """Return the character for an icon, which is one or two cells wide. None if there is no character."""
+    """Return the character for an icon, one or two cells wide. None if there is none, or none in ASCII if `ascii`."""
     sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
@@ -435,7 +435,7 @@ def icon_words(name: str) -> str | None:
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
     """Return the character for the icon `name`. Without one, shapes (`circle`) and parts at the end are left out: then
-    `file-pdf` looks like `file`. A single letter becomes that letter. None if no character is found."""
+    `file-pdf` looks like `file`. A single letter becomes upper case. None if no character is found."""
     if sign := _signs().get(name):
         return sign
     parts = _name_parts(name[:_MAX_NAME_LENGTH])

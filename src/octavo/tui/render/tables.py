@@ -73,7 +73,7 @@ _LONG_WORD = 16
 """A part of a word that is at most this wide in cells is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _LINES_PER_ADDED_LINE = 4
-"""A table may become one line longer for each of this number of lines, if words then stay whole."""
+"""To keep words whole, a table may get one more line per this number of lines, and at least one."""
 
 
 class _LongestWords(NamedTuple):
@@ -274,8 +274,8 @@ def _widths_with_whole_words(
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths that keep more of the longest words whole, or `widths` if there are none. `longest_words`
-    are the widths of these words. The table may become slightly longer."""
+    """Return column widths that keep more of the longest words whole, else return `widths`. `longest_words` are the
+    widths of these words. The table may become slightly longer."""
     broken_indexes = [index for index, width in enumerate(widths) if longest_words[index] > width]
     max_lines = 0
     for index in sorted(broken_indexes, key=lambda index: longest_words[index] - widths[index]):
@@ -611,7 +611,7 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only those rows that are measured to find the column widths."""
+    """Return a long table with only its longest and first rows, shortened, to measure the column widths."""
     block = unmerge_cells(block)
     by_column = zip_longest(
         *(map(_text_length, row.children[:MAX_TABLE_COLUMNS]) for row in block.children), fillvalue=0
@@ -639,7 +639,8 @@ _MAX_NAME_WIDTH = 24
 
 
 def document_of_row(table: Block, row: Block) -> Document:
-    """Return a document that shows a table row as a record: one field per column, including hidden columns."""
+    """Return a document that shows a table row as a record: one field per column, even a hidden one, unless both its
+    title and the cell are empty."""
     row_cells = _cells_of_row(table, row)
     columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []

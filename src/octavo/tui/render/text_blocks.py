@@ -95,7 +95,7 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 
 
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a list. Bullets or numbers hang to the left of the text."""
+    """Render a list. Bullets or numbers hang to the left of the text, or to the right of right-to-left text."""
     styles = context.styles
     whole_list = whole_block(block)
     first_position = first_index(block)
@@ -229,7 +229,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a condition, and the blocks for visitors who meet the condition."""
+    """Render a condition, the blocks for visitors who meet the condition, and its `else` blocks."""
     styles = context.styles
     rail = [decoration(styles.glyphs.dotted_vertical + " ", styles.muted)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
@@ -376,7 +376,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_columns(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render columns side by side if they fit, else one below the other."""
+    """Render columns side by side if they fit and the block is not split into slices, else one below the other."""
     count = len(block.children)
     if not count:
         return []
@@ -445,7 +445,7 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
-    """Render the date, the tags and the content of one update."""
+    """Render the date, the tags and the content of one update. `style` is the date format, such as `short`."""
     styles, glyphs = context.styles, context.styles.glyphs
     head = [StyledText(_date_text(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():

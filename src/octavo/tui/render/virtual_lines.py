@@ -113,7 +113,7 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Store and return the lines of a chunk. If too many are stored, drop the least recently used."""
+        """Store and return the lines of a chunk. Unless all are kept, drop the least recently used if too many."""
         self._kept_line_count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
