@@ -45,7 +45,7 @@ _SYNONYM_BONUS = 90.0
 _WHOLE_WORD_SCORE = 50.0
 """Minimum score of a text that contains the typed word. Texts with its letters scattered over words score less."""
 _MIN_QUERY_LENGTH = 2
-"""Shorter queries are searched only in titles, because almost every text contains a single letter."""
+"""Shorter queries are searched only in titles and synonyms, because almost every text contains a single letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
@@ -75,7 +75,7 @@ class Choice(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class MatchedChoice(Generic[T]):
-    """A choice in the list, and how it matches the query. Without a query, `match` is None."""
+    """A choice in the list, its index among all choices, and how it matches the query (None without a query)."""
 
     number: int
     choice: Choice[T]
@@ -195,7 +195,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Move the cursor to the choice to select first. By default, do nothing, so the first choice is selected."""
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
-        """Replace the choices. The typed query and the selected choice stay."""
+        """Replace the choices. The typed query stays, and the selected choice too, unless it is the first one."""
         selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._list_matches(self.query_one(FilterInput).value)

@@ -69,8 +69,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is still loading. Letters that the user types after it are not ignored. So
-    do not use it where a key that is held down could confirm a write."""
+    """Reason why a command cannot run: data is still loading. Letters that the user types next are not ignored, unless
+    the command writes or takes text. So do not use it where a key that is held down could confirm a write."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ class Command(Generic[T]):
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
     """Returns True if the command, such as signing in, can help after a failure. The error then shows its key."""
     shown: bool = True
-    """True if the key bar may show the command. False if only the help and the palette list it."""
+    """True if the key bar may show the command. If False, the key bar shows it only if a `KEYBAR` has its ID."""
     key_display: str | None = None
     group: Binding.Group | None = None
     """Commands for which the key bar shows one label, such as `n/N change`. None if it shows the command alone."""
@@ -262,7 +262,7 @@ class HostApp(HasCommands, App[R]):
         self.notices = NoticeBoard()
         """The notifications that are shown now. Every screen and dialog shows them."""
         self.exit_callbacks: set[Callable[[], None]] = set()
-        """Functions that save unfinished texts. Called before the app exits, or when its terminal closes."""
+        """Functions that save typed texts and positions. Called before the app exits, or when its terminal closes."""
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
         """All signals of the app. They outlive the screens that subscribe to them."""
         self.tasks = Tasks("A background task", self.report_error)
@@ -372,7 +372,7 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
-    """Return key and title of the app's commands that can help after loading has failed, such as signing in."""
+    """Return the key and the title of each app command that can help after loading has failed, such as signing in."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offers = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find_target(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}
@@ -507,7 +507,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
 
 
 def key_name(key: str) -> str:
-    """Return the displayed name of a key of Textual, such as `esc` for `escape`."""
+    """Return the displayed name of a key of Textual, such as `esc`. Return `:` for a command without keys."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, base_key = key.split("+")
@@ -517,8 +517,8 @@ def key_name(key: str) -> str:
 
 
 def help_heading_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the heading under which the help lists the commands of a class, or its command `id`: the `context` of the
-    command's group, else the `HELP_NAME` of the class, else a name made from the class."""
+    """Return the heading in the help for a class, or for its command `id` if given: the `context` of the command's
+    group, else the `HELP_NAME` of the class, else “anywhere” for the app, else a name made from the class."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own_context: str = getattr(node, "HELP_NAME", "")
     context = (commands[id][0].context or own_context) if id in commands else own_context

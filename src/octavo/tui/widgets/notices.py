@@ -158,7 +158,7 @@ class Notices(Widget):
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
         if notices and self._timer is None:
-            # Once a second is enough, because the bar of the time left is not smooth.
+            # Once a second is enough, because the bar that shows the time left moves in steps.
             self._timer = self.set_interval(1.0, self._update)
         elif not notices and self._timer is not None:
             self._timer.stop()

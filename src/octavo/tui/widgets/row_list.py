@@ -18,7 +18,6 @@ from octavo.tui.widgets.line_list import STILL_LOADING, LineList
 from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
-"""Number of texts that are computed before the event loop can handle keys."""
 
 
 class SearchTexts(Generic[T]):
@@ -304,7 +303,7 @@ class RowSelection(Generic[T]):
             self.rows.move(1)
 
     def toggle_all(self) -> None:
-        """Select all rows that the list shows. If they are all selected, deselect all."""
+        """Select all selectable rows that are shown. If all of them are selected, deselect all, even hidden ones."""
         all_keys = self._selectable_keys(self.rows.items)
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 

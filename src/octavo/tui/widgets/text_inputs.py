@@ -209,7 +209,7 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
 
 
 def extract_token(pasted_text: str) -> str:
-    """Return the API key in a pasted text: its first word, without quotes and `Authorization: Bearer`. Else empty."""
+    """Return the API key in pasted text: its first word, without quotes and `Authorization: Bearer`. Empty if none."""
     words = pasted_text.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)

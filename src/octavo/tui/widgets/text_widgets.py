@@ -123,8 +123,8 @@ class ChangingText(Static):
 
 
 class ScrollWidget(HasCommands, ScrollView):
-    """A scroll view that needs no layout if the size of its content changes, unless its own size is automatic. Keys
-    that are pressed before the first lines are there wait for them."""
+    """A scroll view that needs no layout if the size of its content changes, unless its own size is automatic.
+    Commands that need lines, such as `down`, wait until the first lines are there."""
 
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset()
     """Names of the commands, such as `down`, that wait until the first lines are there."""
