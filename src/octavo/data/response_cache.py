@@ -188,7 +188,7 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store data that Octavo computed from responses, such as inbox rows. `body` returns it in the background."""
+        """Store data that is no response, such as inbox rows and images. `body` returns it in the background."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))

@@ -344,7 +344,7 @@ class SyncQueue:
         return request
 
     def _record_failure(self, request: RunningRequest, error: BaseException, now: datetime) -> None:
-        """Record a failed request. Pause background requests if they would fail too."""
+        """Record a failed request. Pause background requests if they would fail too, or after `MAX_FAILURES`."""
         self._clear_error(request.url)
         if affects_all_requests(error):
             self._general_failures.add(request.url)

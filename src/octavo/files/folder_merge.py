@@ -101,7 +101,7 @@ class FolderMerge:
     _removed_paths: set[str] = field(default_factory=set)
 
     def apply(self) -> None:
-        """Merge all files, write them, and store the state of the folder. Raises OSError."""
+        """Merge all files, write them, and store the state of the folder. Raises OSError or NotPulled."""
         self._merge_summary()
         self._update_links_of_new_pages()
         for incoming in self.incoming_files:

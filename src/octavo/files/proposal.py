@@ -125,8 +125,8 @@ class Proposal:
         return self.change_request is not None and self.folder.proposal.get("changeRequest") == self.change_request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if the change
-        request was edited after that proposal was complete."""
+        """Return the change request of the last proposal. None if there is none. Raises ApiError, or ProposalFailed
+        if the change request was edited after that proposal was complete."""
         change_request_id = self.folder.proposal.get("changeRequest")
         if not change_request_id:
             return await self._request_without_stored_id()

@@ -95,7 +95,7 @@ class WriteTraits:
 @dataclass(frozen=True)
 class ExpectedState:
     """State of the target as the user saw it, such as the text of the comment. The write is sent only if the target is
-    still in this state. Attributes that are unknown or do not matter are None."""
+    still in this state, apart from `is_open`. Attributes that are unknown or do not matter are None."""
 
     text: str | None = None
     """Markdown of the comment."""
@@ -164,7 +164,7 @@ class Changed(NamedTuple):
     reason: str
     """Reason without full stop, to follow “Could not …: ” in a message."""
     new_revision: str | None = None
-    """Head revision of the change request. None if it has not changed."""
+    """Head revision of the change request, if it prevents an edit of pages. None for other changes."""
 
     @property
     def message(self) -> str:
