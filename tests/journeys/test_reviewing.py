@@ -95,6 +95,17 @@ async def test_dialog_that_withdraws_a_review_does_not_open_over_another_view(st
 
 
 @pytest.mark.before_release
+async def test_pages_of_a_merged_change_request_can_be_marked_as_viewed(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("]", "]")
+        await run.see("4 of 4")
+        await run.press("enter")
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        await run.press("x")
+        await run.see("1 of 2 viewed", "page 2 of 2")
+
+
+@pytest.mark.before_release
 async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("3")

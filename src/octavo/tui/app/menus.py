@@ -128,7 +128,6 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
 def choose_organization(app: Shell) -> None:
     """Show the menu of organizations. Switch to the organization that the user chooses."""
-
     app.ask(OrganizationMenu(), app.workspace.switch_organization)
 
 

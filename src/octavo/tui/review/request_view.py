@@ -411,8 +411,7 @@ class ChangeRequestScreen(View):
     def on_mount(self) -> None:
         self.changed_tree.widget.state.show_loading("the changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
-        threads = all_threads_op(self.at)
-        self.subscriptions.follow_whole("threads", threads, self._show_threads)
+        self.subscriptions.follow_whole("threads", all_threads_op(self.at), self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         draw_threads = self.page_diff.draw_threads
