@@ -59,6 +59,11 @@ async def space(here: SpaceRef, ask: Ask) -> Space:
     return await ask(spaces.Get(at=here))
 
 
+def damage_cache_files(folder: Path) -> None:
+    for path in folder.glob("cache-v*"):
+        path.write_bytes(b"?" * path.stat().st_size)
+
+
 def take_requests(gate: RequestGate) -> Counter[str]:
     """Return the number of requests since the last call, by operation."""
     found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.requests)
@@ -99,6 +104,25 @@ async def test_offline_space_is_downloaded_completely(
     assert read.value is not None
     assert "Hello" in (read.value.markdown or "")
     assert not take_requests(gate)
+
+
+async def test_space_is_downloaded_again_after_damage_of_the_cache(
+    offline: OfflineSpaces, cache: ResponseCache, space: Space, tmp_path: Path
+) -> None:
+    offline.add(space)
+    await offline.wait_idle()
+    cache.flush()
+    damage_cache_files(tmp_path)
+    assert (await offline.estimate_size(space.ref)).page_count == 2
+    async with asyncio.timeout(60):
+        for _ in range(2):  # the first sync finds the damage, after which the file is replaced
+            offline.add(space)
+            await offline.wait_idle()
+    status = offline.get(space.id)
+    assert status is not None
+    assert (status.state, status.failed) == ("kept", ())
+    assert status.bytes > 1000
+    assert "damaged" in cache.notices[0]
 
 
 async def test_responses_that_cannot_be_written_are_listed_as_failed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -229,22 +229,19 @@ class ResponseCache:
         self._writer.submit(delete_unpinned)
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
-        """Return the size in bytes of each response that `owner` has pinned, by URL. None if it is not on disk. Call
-        this in any thread. Raises sqlite3.Error."""
+        """Return the size in bytes of each response that `owner` has pinned, by URL. None if it is not on disk.
+        Empty if the file is damaged or busy. Call this in any thread."""
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
         )
-        with self._connection_of_thread() as db:
-            return dict(db.execute(query, (self._namespace, owner)).fetchall())
+        return dict(self._rows(query, owner, in_thread=True))
 
     def mean_body_size(self, url_part: str) -> float | None:
-        """Return the mean bytes of the cached responses whose URL contains `url_part`. None if there are none. Call
-        this in any thread. Raises sqlite3.Error."""
+        """Return the mean bytes of the cached responses whose URL contains `url_part`. None if there are none, or
+        if the file is damaged or busy. Call this in any thread."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
-        with self._connection_of_thread() as db:
-            mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
-        return mean
+        return next((mean for (mean,) in self._rows(query, url_part, in_thread=True)), None)
 
     @contextmanager
     def _connection_of_thread(self) -> Iterator[sqlite3.Connection]:
@@ -282,10 +279,12 @@ class ResponseCache:
         self._writer.close()
         self._db.close()
 
-    def _rows(self, query: str, *values: str) -> list[Any]:
-        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged or busy."""
+    def _rows(self, query: str, *values: str, in_thread: bool = False) -> list[Any]:
+        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged or busy.
+        `in_thread` uses another connection, so that reads on the event loop do not wait for a slow query."""
         try:
-            return self._db.execute(query, (self._namespace, *values)).fetchall()
+            with self._connection_of_thread() if in_thread else nullcontext(self._db) as db:
+                return db.execute(query, (self._namespace, *values)).fetchall()
         except sqlite3.DatabaseError as error:
             self._is_damaged = self._is_damaged or shows_damage(error)
             return []
