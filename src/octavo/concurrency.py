@@ -88,7 +88,7 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Return the result of `function`, run in a thread. Raises Overdue after `seconds`. Calls `on_delay` meanwhile."""
+    """Return what `function` returns in a thread. Calls `on_delay` after `delay`. Raises Overdue after `seconds`."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

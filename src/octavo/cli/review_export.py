@@ -73,10 +73,10 @@ class BlockFinder:
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key`, else the only one with the text `quote`, else the most similar one. If
-        there is none, or several have the text, return a phrase that says why.
+        """Return the block with the key `key`. Else return the only block with the text `quote`, or the most similar one.
+        If there is none, or several have the text, return a phrase that says why.
 
-        The version `side` is searched first. `read_version` is the one that the author of the note read, if a third.
+        The version `side` is searched first. `read_version` is a third version, which the note's author read.
         """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":

@@ -150,7 +150,7 @@ def install_main_hooks() -> None:
 
 
 def install_thread_and_log_hooks() -> None:
-    """If `install_main_hooks` was called, also keep API keys out of log messages and tracebacks of other threads."""
+    """Keep API keys out of log messages and tracebacks of other threads. Needs an earlier `install_main_hooks`."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread

@@ -114,7 +114,7 @@ def error_in_words(error: Exception, *, is_own: bool = True) -> str:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from `config.toml` and the environment. Environment variables win."""
+    """Read the settings from `config.toml` and the environment. Variables win, except for VISUAL and EDITOR."""
     return read_with_values(environ)[0]
 
 
@@ -239,7 +239,7 @@ def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """Return Octavo's folders by name, and a sentence for each variable whose path is not absolute."""
+    """Return Octavo's folders by name, and a sentence for each ignored HOME or XDG variable with a relative path."""
     chosen_paths = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen_paths.values()):
         return {name: Path(folder) for name, folder in chosen_paths.items()}, []

@@ -53,9 +53,9 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid sections, up to `max_count`, and report why the others are ignored. `kind` is the name of the
-    sections. `problems_in` yields what is wrong with a section. A section is also ignored if an earlier name has the
-    same `id_of_name`. Raises InvalidValueError if `value` is not a list of sections."""
+    """Yield the valid ones of the first `max_count` sections, and report why the others are ignored. `kind` names the
+    sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if an earlier name
+    has the same `id_of_name`. Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names_by_id: dict[str, str] = {}
@@ -84,7 +84,7 @@ class Hook:
 
 
 def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report why others are ignored. Raises InvalidValueError if `value` is no list."""
+    """Return the valid hooks, and report why others are ignored. Raises InvalidValueError if not a section list."""
     sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
@@ -105,7 +105,7 @@ def _unknown_field_problems(section: Section, kind: str, fields: Collection[str]
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a command: the field `command`, and a phrase. A placeholder must not be in code."""
+    """Yield `("command", phrase)` for each problem of a command. A placeholder must not be in code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
@@ -150,7 +150,7 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
-    """Return the valid commands, and report why others are ignored. Raises InvalidValueError if `value` is no list."""
+    """Return the valid commands, and report why others are ignored. Raises InvalidValueError if not a section list."""
     return tuple(
         CustomCommand(
             section["name"],
@@ -221,7 +221,7 @@ class Linter:
 
 
 def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
-    """Return the valid linters, and report why others are ignored. Raises InvalidValueError if `value` is no list."""
+    """Return the valid linters, and report why others are ignored. Raises InvalidValueError if not a section list."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")

@@ -232,7 +232,7 @@ class Search:
 
 
 def excerpt(text: str, words: str) -> str:
-    """Return a short excerpt of a text on one line, around the first place in the text that has one of `words`."""
+    """Return a short excerpt of a text on one line. It is around the first place that has any of `words`."""
     one_line = " ".join(text.split())
     folded_line = fold(one_line)
     starts = [at for word in fold(words).split() if (at := folded_line.find(word)) >= 0]

@@ -32,7 +32,7 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 MAX_ITEMS = 2000
-"""Maximum number of items that Octavo loads of one list."""
+"""Number of items after which Octavo by default loads no more pages of a list."""
 SLOW_SECONDS = 5.0
 """After this many seconds without a response, the top bar shows for how long Octavo has been waiting."""
 KEY_ERROR_SECONDS = 15.0
@@ -148,7 +148,7 @@ class Subscriptions:
 
 
 def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Return `snapshot`, or a copy whose error also says how old the data is if the server was unreachable."""
+    """Return `snapshot`. If the server was unreachable, return a copy whose error says how old the data is."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
@@ -161,7 +161,7 @@ class ConnectionStatus(NamedTuple):
     """Connection status in the top bar: a text and its color."""
 
     text: str
-    """Status with the age of the shown data, such as `● updated 4s ago `."""
+    """Status, mostly with the age of the shown data, such as `● updated 4s ago `."""
     short_text: str
     """Text for a narrow top bar: `● 4s ago`, or a problem without the age of the data, such as `○ offline`."""
     style: str
@@ -232,7 +232,7 @@ class Connection:
 
     @property
     def needs_key(self) -> bool:
-        """True if the last request failed because the server rejects the API key, or because the key cannot be read."""
+        """True if the server rejected the API key in the last request, or if the key could not be read so far."""
         request = self._last_request
         return request is not None and _connection_problem(request) in (_NO_API_KEY, _KEY_REJECTED)
 
@@ -243,7 +243,7 @@ class Connection:
 
     @property
     def shows_cached_data(self) -> bool:
-        """True if the current screen shows data of an earlier run and no request has failed."""
+        """True if the current screen shows data of an earlier run or none yet, and the last request has not failed."""
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:

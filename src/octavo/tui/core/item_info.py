@@ -74,7 +74,7 @@ def _iter_fields(
     model: Model, excluded: Collection[str], path: str = "", short_prefix: str = "", long_prefix: str = ""
 ) -> Iterator[_Field]:
     """Yield the fields of `model`, including the fields of nested models. `path` is the dotted path of `model`. The
-    labels of its fields begin with `short_prefix` or `long_prefix`."""
+    short and the long label of each field begin with `short_prefix` and `long_prefix`."""
     for name, value in model:
         if name in excluded or name == "object" or value is None:
             continue

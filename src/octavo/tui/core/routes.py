@@ -74,7 +74,7 @@ class ToThread(Route):
     page_id: str | None
     block_key: str
     mode: str
-    """Textual mode of the view in which the user wrote the comment. Empty if unknown."""
+    """Textual mode of the view to try if the current view lacks the thread. Only `comments` and `inbox` are tried."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class Session:
     first_titles: Callable[[], Sequence[str]] = tuple
     """Returns page titles, indented by level, to show until the folder is loaded. Empty without a folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Loads the changed files of the folder. Returns True if there are any. None without a folder. Raises OSError."""
+    """Loads the changed files of the folder. True if the space changed. None without a folder. Raises OSError."""
     greeting: str = ""
     """Notification that appears when the app shows the session. Empty for none."""
 
@@ -197,7 +197,7 @@ class UnsentTexts:
     """Texts that the user has written but not sent: drafts and pending comments. Saves unsaved drafts again."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
-        """`on_change` is called when an unsent text appears, disappears or moves, before `changed` is published."""
+        """`on_change` is called each time before `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
         """Published when an unsent text appears, disappears or moves to another page, or a draft was not saved."""
         self.text_changed: Signal[None] = app.signal("drafts")

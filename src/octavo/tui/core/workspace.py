@@ -121,7 +121,7 @@ class Tour:
 MAX_SPACES = 1000
 PENDING = "pending comment"
 NOT_SENT = "not sent"
-"""Label of a comment or reply that the server refused."""
+"""Label of a comment or reply that the server refused, or that waits until the user decides about it."""
 MAY_BE_SENT = "may have been sent"
 """Label of a comment or reply whose response was lost."""
 _SUMMARY_COUNTS = "open words of reviews"
@@ -157,7 +157,7 @@ class RemoteNews:
 
     @property
     def summary(self) -> str:
-        """Return the news in one line, such as `2 new replies · 1 merge`. Empty without news."""
+        """The news in one line, such as `2 new replies · 1 merge`. Empty without news."""
         counts = (
             (self._counts["threads"], "new thread", ""),
             (self._counts["replies"], "new reply", "new replies"),
@@ -344,7 +344,7 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return a sentence that says why the list of spaces lacks a space. Empty if it has the space or is loading."""
+        """Return why the list of spaces lacks a space, as a sentence. Empty if it has the space or is not loaded."""
         if self.spaces.value is None or self.spaces.is_loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -359,7 +359,7 @@ class Workspace:
 
     @property
     def attention_counts(self) -> dict[str, int]:
-        """Number of items that need attention, by mode of the view. A view whose number is unknown is missing."""
+        """Number of items that need attention, by mode of the view. `comments` is missing while it is unknown."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
         undecided_items = [each for items in self._undecided_by_status.values() for each in items]

@@ -140,7 +140,7 @@ class WriteQueue:
     async def submit_review(
         self, action: str, sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]], *, message: str
     ) -> None:
-        """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
+        """Send pending comments, maybe with a review, after the undo delay. `sending` returns all outbox entries."""
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
         result = await sending
