@@ -67,7 +67,7 @@ class Field:
     type: str
     """Type of the value, such as `string`. `time?` is a time or null, and `string[]` is a list of strings."""
     is_extra: bool = False
-    """True if the field is printed only if `--json` names it."""
+    """True if the field is printed only if `--json` or `--ndjson` names it."""
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:

@@ -70,7 +70,7 @@ class Ref:
     space: str = ""
     """Title, short name or ID of a space, or the ID of a thread. Empty for the default space."""
     number: int | None = None
-    """Number of a change request. None if the REF names only a space."""
+    """Number of a change request. None if the REF names no change request."""
     page: str = ""
     """Path, ID or title of a page. Empty if the REF names no page."""
     block: str = ""

@@ -73,7 +73,7 @@ class BlockFinder:
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key`. Else return the only block with the text `quote`, or the most similar one.
+        """Return the block with the key `key`. Else return the only one with the text `quote`, or the most similar one.
         If there is none, or several have the text, return a phrase that says why.
 
         The version `side` is searched first. `read_version` is a third version, which the note's author read.

@@ -84,7 +84,7 @@ class Hook:
 
 
 def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report why others are ignored. Raises InvalidValueError if not a section list."""
+    """Return the valid hooks, and report the ignored. Raises InvalidValueError if `value` is no list of sections."""
     sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
@@ -150,7 +150,7 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
-    """Return the valid commands, and report why others are ignored. Raises InvalidValueError if not a section list."""
+    """Return the valid commands, and report the ignored. Raises InvalidValueError if `value` is no list of sections."""
     return tuple(
         CustomCommand(
             section["name"],
@@ -221,7 +221,7 @@ class Linter:
 
 
 def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
-    """Return the valid linters, and report why others are ignored. Raises InvalidValueError if not a section list."""
+    """Return the valid linters, and report the ignored. Raises InvalidValueError if `value` is no list of sections."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")

@@ -181,7 +181,7 @@ def _exists_error(path: Path) -> FileExists:
 
 _MAX_DOWNLOAD_BYTES = 256 << 20
 _PARALLEL_PAGES = 4
-_MOST_SHOWN_PROBLEMS = 3
+_MAX_SHOWN_PROBLEMS = 3
 _EXPORT_FOLDER_KEY = "folder to save to"
 ReportProgress = Callable[[str], None]
 
@@ -220,9 +220,9 @@ def save_file(app: Shell, file: File) -> None:
     if not url:
         app.say(f"Could not save {file.name or 'this file'}: the server did not send a download link.", tone="care")
         return
-    size = format_size(file.size) if file.size else ""
+    size_text = format_size(file.size) if file.size else ""
     export = Export(
-        file.name or "the file", file.name, lambda: app.session.download(url, _MAX_DOWNLOAD_BYTES), intro=size
+        file.name or "the file", file.name, lambda: app.session.download(url, _MAX_DOWNLOAD_BYTES), intro=size_text
     )
     ask_for_path(app, export)
 
@@ -300,7 +300,7 @@ async def _space_files(
                 yield tuple(path.split("/")), layout.page_file_text(page.id, texts[page.id]).encode("utf-8", "replace")
             else:
                 problems.append(f"{path}: Skipped a page: the API does not return its text.")
-    for problem in first_few(problems, _MOST_SHOWN_PROBLEMS):
+    for problem in first_few(problems, _MAX_SHOWN_PROBLEMS):
         app.say(problem, tone="care")
 
 

@@ -106,7 +106,7 @@ class HistoryEntry(NamedTuple):
 
 
 class NavigationHistory:
-    """Views to which the user can go back or forward. Their screens stay in memory, so that they look unchanged."""
+    """Views to which the user can go back or forward. The latest screens stay in memory, so they look unchanged."""
 
     def __init__(self, app: App[Any], all_screens: Callable[[], Sequence[Screen[Any]]]) -> None:
         """`all_screens` returns the open screens of all Textual modes."""

@@ -86,7 +86,7 @@ class Session:
     """Closes the connections to the server. For the demo or a folder, stops the embedded platform."""
     offline: OfflineSpaces
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
-    """Local full-text index of the pages that Octavo has loaded."""
+    """Local full-text index of the pages, threads and change requests that Octavo has loaded."""
     response_wait: Callable[[], float] = lambda: 0.0
     """Returns for how many seconds the oldest unanswered request has been waiting. 0 if none is waiting."""
     read_only_reason: str = ""
@@ -281,7 +281,7 @@ _COUNT_KEY = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization, and hides its done and snoozed rows."""
+    """Loads the inbox of the current organization, and groups its rows into active, done and snoozed."""
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
         """`on_comments_read` is called with the ID of a change request and its loaded open comments."""
