@@ -54,7 +54,7 @@ class FileExists(FileNotSaved):
 
 
 def safe_name(name: str) -> str:
-    """Return `name` as a file name of at most 120 bytes that every system accepts."""
+    """Return `name` as a file name of at most 121 bytes that every system accepts."""
     stem, dot, extension = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(extension.encode("utf-8", "replace")) > 16:
         stem, dot, extension = f"{stem}{dot}{extension}", "", ""
