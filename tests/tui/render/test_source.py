@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.layout import source_blocks
+from octavo.tui.render.layout import lay_out, source_blocks, split_into_chunks
+from octavo.tui.render.styles import Styles
 
 ROWS = st.lists(
     st.one_of(
@@ -67,3 +68,13 @@ def test_source_of_very_many_blocks_has_a_limited_number_of_chunks() -> None:
     found = source_blocks("---\n\n" * 40_000, blocks, blocks[777])
     assert len(found) < 2_200
     assert [block.lines[0] for block in found if block.key == "1554"] == [1554]
+
+
+def test_part_of_a_page_that_is_too_large_keeps_its_line_numbers() -> None:
+    text = "\n".join(["words of the rest"] * 3_000)
+    block = Block("code", {"language": "markdown", "source": True}, text=text, lines=(700, 3_700), key="rest")
+    hint, *source_parts = [chunk.block for chunk in split_into_chunks([block])]
+    assert hint.plain() == "This part of the page is too large to format, so it is shown as source."
+    assert (source_parts[0].lines[0], source_parts[-1].lines[1]) == (700, 3_700)
+    assert all(above.lines[1] == below.lines[0] for above, below in pairwise(source_parts))
+    assert lay_out(source_parts[:1], 100, Styles.plain())[0].text == "  701 words of the rest"

@@ -144,8 +144,10 @@ def split_oversized(block: Block) -> list[Block] | None:
     """Return a hint and small source blocks for a long block that the parser shows as source. None for other blocks."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _MAX_LINE_LENGTH:
         return None
-    text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
-    return [Block("hint", {"style": "info"}, (text,)), *source_blocks(block.text)]
+    first, subject = block.lines[0], "This part of the page" if block.lines[0] else "This page"
+    text = Block("paragraph", runs=(Run(f"{subject} is too large to format, so it is shown as source."),))
+    parts = [Block("hint", {"style": "info"}, (text,)), *source_blocks(block.text)]
+    return [part._replace(lines=(first + part.lines[0], first + part.lines[1])) for part in parts]
 
 
 def repeats_title(heading: str, title: str) -> bool:
