@@ -163,12 +163,8 @@ def truncate(pieces: Sequence[StyledText], width: int, more: str = "…") -> lis
     if width < 1:
         return []
     line_pieces = crop(pieces, 0, width - 1)
-    line_pieces.append(
-        decoration(
-            more, line_pieces[-1].style if line_pieces else PLAIN, line_pieces[-1].clickable if line_pieces else None
-        )
-    )
-    return line_pieces
+    last = line_pieces[-1] if line_pieces else StyledText("")
+    return [*line_pieces, decoration(more, last.style, last.clickable)]
 
 
 def pan_pieces(

@@ -639,8 +639,7 @@ _MAX_NAME_WIDTH = 24
 
 
 def document_of_row(table: Block, row: Block) -> Document:
-    """Return a document that shows a table row as a record: one field per column, even a hidden one, unless both its
-    title and the cell are empty."""
+    """Return a document that shows a row as a record: one field per column with a title or value, even if hidden."""
     row_cells = _cells_of_row(table, row)
     columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
