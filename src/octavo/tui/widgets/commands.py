@@ -93,7 +93,7 @@ class Command(Generic[T]):
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
     """Returns the label if it depends on the target, such as `Leave tour`. None for the usual `title`."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns False if the target does not have this command. Its key then does nothing."""
+    """Returns False if the target does not have this command. A parent may then use the key."""
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the key bar should hide the command for this target. Its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
@@ -219,8 +219,8 @@ class HasCommands:
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return False if the key of the action should do nothing. The key of a command without a target still shows
-        why the command cannot run, so the result is True."""
+        """Return False if the key should not run the action, so that a parent may use the key. The key of a command
+        without a target still shows why the command cannot run, so the result is True."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._find_command(*parameters)
