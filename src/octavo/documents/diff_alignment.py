@@ -64,7 +64,7 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""If two versions have more pairs of blocks than this, only blocks at similar positions are compared."""
+"""If a changed range has more pairs of blocks than this, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 

@@ -281,7 +281,7 @@ def _look_id(node: Node) -> Hashable:
 def _unique_drafts(
     drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry], kind: str, key: Callable[[Node], Hashable]
 ) -> list[DraftEntry]:
-    """Return the drafts of removed and added blocks of a kind, if both exist, whose key occurs once in each version."""
+    """Return the removed and added drafts of a kind whose key occurs once in each version. Empty unless both exist."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     found = [each for each in one_sided_drafts if _kind(each) == kind and (kind == "figure" or _size(each) > 2)]
     if len({draft.status for draft in found}) < 2:

@@ -104,7 +104,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return where the HTML tag with attributes at `position` ends, even one that markdown-it rejects. Else None."""
+    """Return the end of the HTML tag with attributes at `position`, even if markdown-it rejects it, or None."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -132,7 +132,7 @@ def collapse_space(text: str) -> str:
 
 
 def clean_url(value: str | None) -> str | None:
-    """Return a URL without line breaks and surrounding white space. None if `value` is None."""
+    """Return a URL without tabs, line breaks and surrounding white space. None if `value` is None."""
     return safe_text(value).translate(_INVISIBLE_IN_URLS).strip() if value is not None else None
 
 

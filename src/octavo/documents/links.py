@@ -117,7 +117,7 @@ class FileLink:
     """A link to a file of the same space."""
 
     file_id: str
-    """ID of the file. Empty if the files of the space are not known."""
+    """ID of the file. Empty if the link has only a path, and the files of the space are not known."""
     name: str
     path: str = ""
     """Path of the file in the space, if `file_id` is empty."""

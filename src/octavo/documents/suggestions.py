@@ -39,7 +39,7 @@ def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
 
 
 def has_incomplete_fence(comment: str) -> bool:
-    """Return True if the first or last line of a code fence or suggestion is missing in a comment."""
+    """Return whether the first or last line of a code fence or suggestion is missing in a comment."""
     lines = comment.split("\n")
     return any(last == len(lines) for _, _, last in _find_fences(lines))
 
@@ -156,7 +156,7 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Revert the blocks `keys` and changes next to them to `old`. Raises UnknownBlock if neither text has a block."""
+    """Return `current` with the blocks `keys`, and changes next to them, as in `old`. Raises UnknownBlock."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -249,7 +249,7 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block: the block that they are on, or else one with exactly the text that
+        """Return threads by the key of their block: the block that they are on, or else the first with the text that
         they quote. The key is "" for threads without a block."""
         return _group(threads, self._exact_key)
 

@@ -63,7 +63,7 @@ class TermChange:
     is_code: bool = False
     """True if the term was code, in which upper case and lower case differ."""
     has_optional_capital: bool = False
-    """True if the term has a capital only because it begins a heading or a sentence."""
+    """True if the term may have its capital only because it is in a heading, or begins a sentence."""
 
     @property
     def is_number(self) -> bool:

@@ -128,7 +128,7 @@ class _Window:
         self.tags, self.finder = tags, finder
         self.start, self.length, self.source_length = start, length, source_length
         self.line_visits = line_visits
-        """Number of lines that the parser may still read. At 0, the page counts as too large."""
+        """Number of lines that the parser may still read. Below 0, the page counts as too large."""
         self.is_incomplete = False
         """True if a block continues after the window, so that its tokens are wrong."""
 
