@@ -205,7 +205,7 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """If `gap` edits one block below a heading, return the look ID of its only version that is elsewhere. Else None."""
+    """Return the look ID of the only version elsewhere, if `gap` edits one block below a heading. Otherwise, None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
