@@ -118,6 +118,20 @@ def test_commented_pages_have_entries() -> None:
     ]
 
 
+def test_unchanged_page_with_comments_has_one_row() -> None:
+    entries = changed_pages(changes_between(BEFORE, AFTER))
+    commented = unchanged_pages_with_comments((), entries, {}, ("last", "start", WHOLE_REQUEST))
+
+    def keys(*, has_whole_tree: bool) -> list[object]:
+        nodes = tree_nodes(entries, commented, BEFORE.pages, AFTER.pages, PageMarks(), has_whole_tree=has_whole_tree)
+        return [node.key for node in walk_nodes(nodes)]
+
+    whole, changed = keys(has_whole_tree=True), keys(has_whole_tree=False)
+    assert len(whole) == len(set(whole))
+    assert len(changed) == len(set(changed))
+    assert {"last", "start", WHOLE_REQUEST} <= set(whole) & set(changed)
+
+
 def test_more_than_a_thousand_changes_are_found_from_revisions() -> None:
     before = revision(*(page(f"p{number}") for number in range(1500)))
     after = revision(*(page(f"p{number}", text="two") for number in range(1500)))

@@ -87,7 +87,7 @@ def tree_nodes(
     *,
     has_whole_tree: bool = False,
 ) -> list[TreeNode]:
-    """Return the nodes of the tree: the changed pages below their parent pages, then other changes, then the pages in
+    """Return the nodes of the tree: the changed pages below their parent pages, then other changes, then other pages in
     `commented`. `has_whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are page trees."""
     by_key = {changed_page.key: changed_page for changed_page in changed_pages}
     placed_keys: set[str] = set()
@@ -117,11 +117,10 @@ def tree_nodes(
     other_nodes = [_node(changed_page, marks) for changed_page in pages_without_node if changed_page.page is None]
     if other_nodes:
         top_nodes += [TreeNode("section changed", "other changes", kind="section"), *other_nodes]
-    if commented:
-        top_nodes += [
-            TreeNode("section discussed", "other comments", kind="section"),
-            *(_node(changed_page, marks) for changed_page in commented),
-        ]
+    shown_keys = {node.key for node in walk_nodes(top_nodes)}
+    commented_nodes = [_node(each, marks) for each in commented if each.key not in shown_keys]
+    if commented_nodes:
+        top_nodes += [TreeNode("section discussed", "other comments", kind="section"), *commented_nodes]
     return top_nodes
 
 
