@@ -25,7 +25,7 @@ class SessionChoice(NamedTuple):
     """The first session of the app: an account on a server, a folder or the demo. Otherwise, the sign-in screen."""
 
     picture_name: str
-    """Name of the file with the saved picture of the first screen. Empty for the sign-in screen."""
+    """Name under which `FirstPicture` saves the first screen. Empty for the sign-in screen."""
     origin: str = DEFAULT_ORIGIN
     """URL of the server to which the sign-in screen sends the API key."""
     access: Access | None = None

@@ -36,7 +36,7 @@ class Shell(HostApp[int]):
     # Methods of the complete app
 
     switch_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Ends the current session and shows another, in the view with the given Textual mode, or "" for the usual view."""
+    """Shows a session after sign-in, in the view with the given Textual mode, or the usual view if the mode is empty."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
     """Switches to the view of a Textual mode, such as `changes`."""
