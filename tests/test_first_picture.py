@@ -116,6 +116,14 @@ def test_picture_is_not_shown_after_a_reset(home: Path) -> None:
 
 
 @pytest.mark.long
+def test_reset_in_another_role_deletes_the_picture(home: Path) -> None:
+    (kept,) = pictures(home)
+    with demo(home, "--reset", "--as", "reader") as app:
+        app.wait_for("DEMO as reader")
+    assert not kept.exists()
+
+
+@pytest.mark.long
 def test_damaged_picture_is_not_shown(home: Path) -> None:
     (kept,) = pictures(home)
     kept.write_text(kept.read_text(encoding="utf-8") + "\x1b]52;c;aGk=\x07", encoding="utf-8")

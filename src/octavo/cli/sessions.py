@@ -145,8 +145,9 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
         )
     try:
         folder.clear()
-        for each in PEOPLE_BY_ROLE:
+        for each in ("", *PEOPLE_BY_ROLE):
             delete_local_data(settings, demo_folder(settings, large=large, role=each).namespace)
+            FirstPicture(settings.cache_folder, f"{folder.path.name} {each}".rstrip(), "").delete()
     finally:
         unlock()
 
@@ -324,7 +325,6 @@ class _SignIn:
     origin: str
     reason: str = ""
     read_only_reason: str = ""
-    """Message with which sessions refuse writes. Empty if writes are allowed."""
     previous_label: str = ""
     """Name for the user of the session before the sign-in screen. Empty if there was none."""
     reopen_previous: Callable[[], Session] | None = None
