@@ -189,7 +189,7 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BrowserScreen, "admin", ""),
 )
 """Classes with commands, the mode of their view, and the command that opens their screen in that view. The command is
-empty if the view itself shows them."""
+empty for the view itself and for its panes."""
 
 _CHECK_INTERVAL = 0.02
 """Seconds between two checks whether a command has opened its screen, or can run."""

@@ -67,7 +67,7 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste was meant for an input that has closed. Call this once for each event. If
+        """Return True if a key or paste was meant for an input that has closed. Also store if the user is typing. If
         `may_close`, the user may have closed the input with the previous event, so this event is kept."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()

@@ -255,7 +255,7 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages that are compared in the background before you open them."""
 MAX_TEXT = 100_000
-"""Maximum number of characters of all pages with cached diffs (about 10 MB of memory)."""
+"""Maximum number of characters in both versions of all pages with cached diffs (about 10 MB of memory)."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class DiffCache:
         self._running_compares = 0
         """Number of calls of `compare` that have not returned yet."""
         self._compared_keys: dict[str, DiffKey] = {}
-        """Keys of the compared diffs, by page key. `sizes` and `kind_counts` come from these diffs."""
+        """Keys of the diffs that `prefetch` skips because they were compared, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Number of added and of removed words, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}

@@ -261,7 +261,8 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select the same page in tree and diff, and return its key. None if the layout is off or the tree is empty."""
+        """Select a page in both tree and diff: the one that was selected last in either of them. Return the key of the
+        page. None if the layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None

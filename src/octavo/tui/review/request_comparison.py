@@ -85,7 +85,7 @@ class Comparison:
         self.unlisted_count = 0
         """Number of changes that `changed_pages` lacks, because the server did not list them."""
         self.old_pages: tuple[Page, ...] = ()
-        """Page tree of the old revision. Needed to show where deleted pages were."""
+        """Page tree of the old revision, which shows where deleted pages were. Empty until it is needed."""
         self._new_pages: tuple[Page, ...] | None = None
         """Page tree of the new revision. None if the new revision is the current one, which has `tree`."""
         self._may_wait_for_tree = True
@@ -104,7 +104,7 @@ class Comparison:
         """Time when the list of changes was fetched."""
         self._complete_changes: _CompleteChanges | None = None
         self.conflicting_keys: frozenset[str] = frozenset()
-        """Keys of the pages that may conflict with main."""
+        """IDs of the pages and other items that may conflict with main. The ID of a page is its key in the tree."""
         self.is_on_main = False
         """True if main already has all changes, according to the prediction."""
         self._predicted_for = ""

@@ -193,7 +193,7 @@ def status_signs(
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
     """Return the status texts in the first line, such as `✓ 2 approved`, each with its style. `conflict_count` counts
-    pages that may conflict with main, `unresolved_count` pages with conflict markers, `pending_count` your pending
+    items that may conflict with main, `unresolved_count` pages with conflict markers, `pending_count` your pending
     comments, and `proposed_count` the notes that programs proposed."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approvals = [review for review in reviews if not review.outdated and review.status == "approved"]
