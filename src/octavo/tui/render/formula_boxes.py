@@ -316,7 +316,7 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """Return a parsed LaTeX formula. None if it is too long, too deeply nested or invalid."""
+    """Return a parsed LaTeX formula. Errors are skipped. None if it is too long, too deeply nested or unreadable."""
     source = _unescape_markdown(source) if len(source) <= MAX_FORMULA_LENGTH else source
     if len(source) > MAX_FORMULA_LENGTH or _nesting_depth(source) > MAX_FORMULA_DEPTH:
         return None

@@ -1,5 +1,5 @@
 """Renders LaTeX formulas as text: in one line, or on several rows with fractions, limits, roots, tall brackets and
-matrices. Invalid LaTeX is shown as it is. A command without a matching character is shown by its name."""
+matrices. Errors in the LaTeX are skipped. A command without a matching character is shown by its name."""
 
 from __future__ import annotations
 
