@@ -67,9 +67,9 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of `lines` from `start` to `end` without borders and bullets, for copying. `start` has the index
-    of the first line and of a letter in it, `end` of the last line. None stands for the start or end of `lines`. If the
-    sign at the edge of a wide line is between them, the text that is scrolled out of view there is included."""
+    """Return the text of `lines` without borders and bullets, for copying. `start` is in the first line, `end` in the
+    last. Each is the index of a line and of a letter, `margin` included. None stands for the start or end of `lines`.
+    If the sign at the edge of a wide line is between them, the text scrolled out of view there is included."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         first_column = start[1] - margin if start is not None and start[0] == number else 0
