@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +97,11 @@ class FixedPlanner:
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
         return ()
+
+
+def damage_cache_files(folder: Path) -> None:
+    for path in folder.glob("cache-v*"):
+        path.write_bytes(b"?" * path.stat().st_size)
 
 
 def run_sync(syncer: Syncer[Any], owner: str, needed_responses: Iterable[NeededResponse]) -> None:

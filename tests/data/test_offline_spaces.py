@@ -24,7 +24,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_REQUESTS_BY_RANK, Rank
 from octavo.server.app import Platform
-from tests.data.conftest import MIA, ManualOutbox
+from tests.data.conftest import MIA, ManualOutbox, damage_cache_files
 from tests.data.connections import RequestGate
 from tests.server.small_platform import Ask, Clock, space_with
 
@@ -57,11 +57,6 @@ async def space(here: SpaceRef, ask: Ask) -> Space:
     await ask(content.Edit(at=at, changes=(change,)), "ada")
     await ask(change_requests.Update(at=at, status="open"), "ada")
     return await ask(spaces.Get(at=here))
-
-
-def damage_cache_files(folder: Path) -> None:
-    for path in folder.glob("cache-v*"):
-        path.write_bytes(b"?" * path.stat().st_size)
 
 
 def take_requests(gate: RequestGate) -> Counter[str]:

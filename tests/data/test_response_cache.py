@@ -21,6 +21,7 @@ from octavo.api.users import User
 from octavo.api.wire import encode
 from octavo.data import database, response_cache
 from octavo.data.response_cache import FILE_NAME, ResponseCache
+from tests.data.conftest import damage_cache_files
 from tests.server.small_platform import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -254,8 +255,7 @@ def test_no_response_of_a_damaged_file_counts_as_current(tmp_path: Path) -> None
     put(cache, *((op(number), Space(id=f"s{number}", title="x" * 5000)) for number in range(200)))
     cache.put_version(encode(op(1)).url, "stamp")
     cache.flush()
-    for path in tmp_path.glob("cache-v*"):
-        path.write_bytes(b"?" * path.stat().st_size)
+    damage_cache_files(tmp_path)
     for number in range(200):
         cache.get(op(number))
     assert cache.notices != ()

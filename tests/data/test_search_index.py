@@ -26,6 +26,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import WRITES_PER_EVICTION, Hit, SearchIndex
 from octavo.data.search_text import SearchTerms, sections
 from tests.api.test_folding import ALIKE
+from tests.data.conftest import damage_cache_files
 from tests.server.small_platform import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -466,6 +467,21 @@ class TestIndexFile:
         assert await find_ids(index, "number49") == ["p49"]
         assert await find_ids(index, "ladder") == ["k1"]
         assert (await index.counts()).pages == 50
+        index.close()
+        cache.close()
+
+    async def test_damaged_cache_does_not_make_the_index_unusable(self, tmp_path: Path, clock: Clock) -> None:
+        cache = ResponseCache(tmp_path, "mia", now=clock)
+        op, page = content.GetPage(at=HERE, page_id="p1", format="markdown"), Page(id="p1", markdown="slipway")
+        cache.put(op, page)
+        cache.flush()
+        damage_cache_files(tmp_path)
+        index = SearchIndex(tmp_path, "mia", read_cached=cache.responses_after, now=clock)
+        index.add(op, page)
+        for _ in range(10):
+            index.flush()
+        assert await find_ids(index, "slipway") == ["p1"]
+        assert index.notice == ""
         index.close()
         cache.close()
 

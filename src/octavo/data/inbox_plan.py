@@ -399,10 +399,8 @@ class InboxPlanner:
 
 
 def needed_lists_of_requests(requests: Iterable[ChangeRequest], my_id: str) -> Iterator[NeededResponse]:
-    """Yield the lists of reviews, requested reviewers and open threads, if any, of all undecided `requests`."""
+    """Yield the lists of reviews, requested reviewers and open threads, if any, of undecided change requests."""
     for request in requests:
-        if not is_undecided(request):
-            continue
         at, is_own, is_open = ref_of(request), is_mine(request, my_id), request.status == "open"
         fingerprint, updated_at = reviews_fingerprint(request), request.updated_at
         others_priority = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS

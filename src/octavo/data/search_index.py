@@ -450,7 +450,10 @@ class SearchIndex:
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
             return
-        responses = list(self._read_cached(after, FILL_BATCH))
+        try:
+            responses = list(self._read_cached(after, FILL_BATCH))
+        except sqlite3.Error:
+            return  # The cache is damaged or busy, not the index. The next run continues.
         last_number = responses[-1].number if responses else after
         for _, op, body, requested_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
