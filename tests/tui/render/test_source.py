@@ -78,3 +78,10 @@ def test_part_of_a_page_that_is_too_large_keeps_its_line_numbers() -> None:
     assert (source_parts[0].lines[0], source_parts[-1].lines[1]) == (700, 3_700)
     assert all(above.lines[1] == below.lines[0] for above, below in pairwise(source_parts))
     assert lay_out(source_parts[:1], 100, Styles.plain())[0].text == "  701 words of the rest"
+
+
+def test_parts_of_a_page_that_are_too_large_have_different_keys() -> None:
+    attrs = {"language": "html", "source": True}
+    blocks = [Block("code", attrs, text="<b>" * 20_000, lines=(line, line + 1), key=f"{line}") for line in (2, 4)]
+    keys = [chunk.block.key for chunk in split_into_chunks(blocks) if chunk.block.kind == "source"]
+    assert len(keys) == len(set(keys)) > 2

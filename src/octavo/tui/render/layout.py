@@ -146,8 +146,9 @@ def split_oversized(block: Block) -> list[Block] | None:
         return None
     first, subject = block.lines[0], "This part of the page" if block.lines[0] else "This page"
     text = Block("paragraph", runs=(Run(f"{subject} is too large to format, so it is shown as source."),))
-    parts = [Block("hint", {"style": "info"}, (text,)), *source_blocks(block.text)]
-    return [part._replace(lines=(first + part.lines[0], first + part.lines[1])) for part in parts]
+    parts = [part._replace(key=f"{block.key} {part.key}") for part in source_blocks(block.text)]
+    all_parts = [Block("hint", {"style": "info"}, (text,)), *parts]
+    return [part._replace(lines=(first + part.lines[0], first + part.lines[1])) for part in all_parts]
 
 
 def repeats_title(heading: str, title: str) -> bool:
