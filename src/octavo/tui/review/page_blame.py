@@ -128,8 +128,8 @@ class BlameScreen(ListView[BlamedBlock]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        request = self.rows.item.change_request if self.rows.item is not None else None
-        return [request] if request is not None else []
+        change_request = self.rows.item.change_request if self.rows.item is not None else None
+        return [change_request] if change_request is not None else []
 
     def _start(self) -> None:
         self.blame = PageBlame(self.live, self.target.at, self.target.page_id)
@@ -230,25 +230,25 @@ class BlameScreen(ListView[BlamedBlock]):
     def _detail_lines(self, item: BlamedBlock) -> list[Content]:
         if item.origin is None:
             return [_title("WRITTEN"), *self._unknown_origin_lines(), Content(""), *_text_lines(item.block)]
-        version, request = item.origin.version, item.change_request
-        if request is None:
+        version, change_request = item.origin.version, item.change_request
+        if change_request is None:
             lines = [Content(_version_label(version)), _muted("The server does not return the author.")]
             return [_title("WRITTEN"), *lines, _date_line(version), Content(""), *_text_lines(item.block)]
         author = Content.styled(_author(item) or "Unknown", "bold")
         lines = [_title("WRITTEN BY"), join_texts([author, _date_line(version)]), Content("")]
-        lines += [_title("CHANGE REQUEST"), Content(f"#{request.number} {request.title}")]
+        lines += [_title("CHANGE REQUEST"), Content(f"#{change_request.number} {change_request.title}")]
         if version.is_proposed:
             lines.append(
-                Content.styled("Not merged yet", "$warning") if request.status != "merged" else _muted("Merged")
+                Content.styled("Not merged yet", "$warning") if change_request.status != "merged" else _muted("Merged")
             )
-        lines += [*self._people_lines(request), Content("")]
+        lines += [*self._people_lines(change_request), Content("")]
         if item.origin.page_id != self.target.page_id:
             title = self.blame.titles.get(item.origin.page_id) or "another page"
             lines += [_title("MOVED HERE FROM"), Content(title), Content("")]
         lines += [*_text_lines(item.block), Content("")]
         effect = (
             " goes back to the change request"
-            if self._is_opened_from(request)
+            if self._is_opened_from(change_request)
             else " opens the change request at this block"
         )
         return [*lines, Content.assemble(("enter", "$primary"), (effect, "$octavo-muted"))]
@@ -267,8 +267,8 @@ class BlameScreen(ListView[BlamedBlock]):
             return [*lines, _muted("You do not have access to older revisions.")]
         return [*lines, _muted("Press m to check older revisions.")] if blame.has_older else lines
 
-    def _people_lines(self, request: ChangeRequest) -> list[Content]:
-        people = self._people.get(request.id)
+    def _people_lines(self, change_request: ChangeRequest) -> list[Content]:
+        people = self._people.get(change_request.id)
         if people is None:
             return [_muted("Loading the reviews…")]
         if isinstance(people, ApiError):
@@ -289,32 +289,34 @@ class BlameScreen(ListView[BlamedBlock]):
         self._selection_delay.start(SELECTION_DELAY, self._load_people)
 
     def _load_people(self) -> None:
-        request = self.rows.item.change_request if self.rows.item is not None else None
-        if request is not None and not isinstance(self._people.get(request.id), RequestPeople):
-            self.run_worker(self._load_people_of(request), exclusive=True, group="people")
+        change_request = self.rows.item.change_request if self.rows.item is not None else None
+        if change_request is not None and not isinstance(self._people.get(change_request.id), RequestPeople):
+            self.run_worker(self._load_people_of(change_request), exclusive=True, group="people")
 
-    async def _load_people_of(self, request: ChangeRequest) -> None:
+    async def _load_people_of(self, change_request: ChangeRequest) -> None:
         try:
-            self._people[request.id] = await load_people(self.live, request.ref(self._space), request)
+            self._people[change_request.id] = await load_people(
+                self.live, change_request.ref(self._space), change_request
+            )
         except ApiError as error:
-            self._people[request.id] = error
+            self._people[change_request.id] = error
         self._draw_details()
 
-    def _is_opened_from(self, request: ChangeRequest) -> bool:
-        return request.ref(self._space) == self.target.at
+    def _is_opened_from(self, change_request: ChangeRequest) -> bool:
+        return change_request.ref(self._space) == self.target.at
 
     @on(LineList.Opened, "#blocks")
     def _on_block_opened(self) -> None:
         item = self.rows.item
         if item is None:
             return
-        if item.origin is None or (request := item.change_request) is None:
+        if item.origin is None or (change_request := item.change_request) is None:
             self.shell.say(self._why_no_request(item), tone="care")
-        elif self._is_opened_from(request):
+        elif self._is_opened_from(change_request):
             self.shell.history.close_screen()
         else:
             block = (item.origin.page_id, item.origin.block_key)
-            self.shell.go(ToChangeRequest(request.ref(self._space), request, block=block))
+            self.shell.go(ToChangeRequest(change_request.ref(self._space), change_request, block=block))
 
     def _why_no_request(self, item: BlamedBlock) -> str:
         if item.origin is None:
@@ -323,8 +325,8 @@ class BlameScreen(ListView[BlamedBlock]):
 
 
 def _version_label(version: ContentVersion) -> str:
-    if (request := version.change_request) is not None:
-        return f"#{request.number} {request.title}"
+    if (change_request := version.change_request) is not None:
+        return f"#{change_request.number} {change_request.title}"
     return revision_label(version.type, is_first=version.is_first)
 
 

@@ -69,8 +69,6 @@ MAX_DISMISSED = 500
 
 @dataclass(frozen=True)
 class _PageToCheck:
-    """Page to check, with its old and new text."""
-
     page: ChangedPage
     old_source: str
     new: Document
@@ -348,12 +346,12 @@ async def check_linters(
     if not chosen_linters:
         return ()
     existing = [page for page in trees.new_tree.walk() if page.id in changed_ids and page.type == "document"]
-    runs = LinterRuns(chosen_linters)
+    linter_runs = LinterRuns(chosen_linters)
     try:
         pages = [await _linted_page(live, trees, page) for page in existing[:MAX_CHECKED_PAGES]]
     except ApiError as error:
         return (InfoRow("bad", "linters", f"not checked: {error}"),)
-    results = await asyncio.gather(*(runs.findings(each) for each in pages))
+    results = await asyncio.gather(*(linter_runs.findings(each) for each in pages))
     names_text = ", ".join(each.name for each in chosen_linters)
     problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
     if titles := [page.title or "Untitled" for page, result in zip(existing, results, strict=False) if result.count]:

@@ -314,8 +314,8 @@ class RequestListScreen(ListView[ChangeRequest]):
     @property
     def unfiltered_requests(self) -> list[ChangeRequest]:
         """Loaded change requests of the current tab, before the filters. Only yours if `only_mine` is on."""
-        page, my_id = self._snapshot.value, self.shell.workspace.my_id
-        items = page.items if page else ()
+        list_page, my_id = self._snapshot.value, self.shell.workspace.my_id
+        items = list_page.items if list_page else ()
         return [each for each in items if not self.only_mine or is_mine(each, my_id)]
 
     @on(ListTabs.Switched)
@@ -494,5 +494,5 @@ class RequestListScreen(ListView[ChangeRequest]):
         self.redraw_list()
 
 
-def _count(page: ListPage[ChangeRequest] | None) -> int | None:
-    return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None
+def _count(listed: ListPage[ChangeRequest] | None) -> int | None:
+    return max(listed.count or 0 if listed.next else 0, len(listed.items)) if listed is not None else None
