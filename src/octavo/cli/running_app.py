@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
@@ -33,6 +34,7 @@ def run_app(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
     """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure."""
+    _use_one_arena()
     # By default, the event loop waits up to 5 ms each time another thread runs.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)
@@ -57,6 +59,20 @@ def run_app(
     bug = "Could not show part of a page. This is a bug in Octavo. For details, see"
     settings_errors = app.settings_errors if len(app.settings_errors) > 1 else ()
     return app.return_code or 0, [*settings_errors, *problems, *(f"{bug} {report}" for report in faults.reports)]
+
+
+_M_ARENA_MAX = -8
+"""Number of the parameter of `mallopt` that limits the number of arenas."""
+
+
+def _use_one_arena() -> None:
+    """Let all threads allocate memory from one arena of the C library, which saves 0.7 MiB. Call this before the first
+    thread starts. Other C libraries than that of GNU have no arenas."""
+    with suppress(ImportError, OSError):
+        from _ctypes import call_function, dlopen, dlsym  # lazy: some systems lack it, and `ctypes` itself is slow
+
+        this_process = dlopen(None, 0)  # type: ignore[arg-type]  # None is this process
+        call_function(dlsym(this_process, "mallopt"), (_M_ARENA_MAX, 1))
 
 
 def _run(app: Octavo) -> None:
