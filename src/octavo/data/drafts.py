@@ -256,7 +256,7 @@ StoredDraft = tuple[str, str, str, int, float]
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
     """Delete all versions of the drafts with these keys. Return the deleted rows."""
-    # The bases stay for `restore_drafts`, but not those of drafts that were deleted earlier.
+    # Delete the bases of drafts that were deleted earlier. The bases of `keys` stay for `restore_drafts`.
     db.execute(f"DELETE FROM facts WHERE name GLOB '{_BASE_PREFIX}*' AND name NOT IN ({_BASE_NAMES})")
     deleted: list[StoredDraft] = []
     for key in keys:

@@ -92,7 +92,7 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return a node for a text block that is not on the page. Its `look_id` is equal to no other."""
+    """Return a node for a text block that was made for the comparison. Its `look_id` is equal to no other."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
@@ -152,7 +152,7 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run, including kind, attributes and link. Kind `code` equals mark `code`."""
+    """Return the format of a run, including kind, attributes and link. Kind and mark `code` are the same."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 

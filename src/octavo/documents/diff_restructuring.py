@@ -565,7 +565,7 @@ def _old_blocks(drafts: Iterable[DraftEntry]) -> Iterator[Block]:
         if draft.old is None:
             yield from blocks
         else:
-            # A new container whose title was a heading: `draft.old` is the heading, so the drafts have the children.
+            # If a heading became the title of a container, `draft.old` has no children. The drafts inside have them.
             yield draft.old.block if draft.old.block.children else draft.old.block._replace(children=blocks)
 
 

@@ -137,7 +137,7 @@ class RunBuilder:
         self.add_special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
 
     def add_html_text(self, text: str) -> None:
-        """Add text from HTML. White space is collapsed, except in `<pre>`. A Markdown heading becomes bold."""
+        """Add text from HTML. White space is collapsed, except in `<pre>`. A title after `#` becomes bold."""
         if any(each.name == "pre" for each in self._open):
             for number, line in enumerate(text.split("\n")):
                 if number and self.runs:

@@ -238,8 +238,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the replacement with the word before it, and with the word after it, between `first` and `last`. Words
-    that cannot belong to the term do not count."""
+    """Return up to two longer replacements: one with the word before, and one with the word after. Only words between
+    `first` and `last` that can belong to the term are used."""
     replacements = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -381,7 +381,7 @@ def _blank_comments(text: str) -> str:
 
 
 def url_ranges(source: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of URLs, e-mail addresses, link targets and definitions in Markdown."""
+    """Yield the ranges of URLs, e-mail addresses, link targets and link definitions in Markdown."""
     for token_match in _TOKEN.finditer(source):
         if token_match.lastgroup in ("autolink", "target", "definition", "url", "mail"):
             yield token_match.span()

@@ -165,7 +165,7 @@ def operation_in(fields: Any) -> Operation[Any]:
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in `fields`, and its kind. Raises ValueError if the outbox cannot store such a write."""
+    """Return the operation in `fields`, and its kind. Raises ValueError or LookupError if it cannot be stored."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
@@ -219,7 +219,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """Store that a command with `--once` has made a write, to make it only once. `key` is by default the draft key."""
+    """If a command with `--once` made the write, store its key. The key is `key`, or else `entry.draft_key`."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         record = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}

@@ -256,8 +256,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the texts in unsent files as drafts, and delete the files. Files of edited pages stay, and files
-    whose note has a `reason` or no draft key. Notify the user if files stay, except those of edited pages."""
+    """Save the texts in unsent files as drafts, and delete these files. A file stays if an editor left it while a page
+    was edited, if its note has a `reason` or no draft key, or if it cannot be read or saved. Notify the user."""
     remaining_files = []
     for file in unsent_files(app):
         result = read_back(file.path)

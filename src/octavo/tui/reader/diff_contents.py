@@ -232,7 +232,7 @@ class DiffContents(Contents):
         return self.shown_diff.chunks
 
     def take_chunks(self) -> Sequence[DiffChunk]:
-        self.shown_diff = self.built_diff  # Set only here, because `shown_diff` and the lines must change together.
+        self.shown_diff = self.built_diff  # `shown_diff` and the lines must change together.
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:

@@ -124,7 +124,7 @@ _HALVINGS = 24
 
 @dataclass
 class TableGrid:
-    """A table as styled text: its cells, and the width of each column in cells."""
+    """A table as styled text: its cells, and the width of each column in terminal cells."""
 
     head: list[list[list[StyledText]]]
     """Header rows. Each is a list of cells, and each cell is a list of styled texts."""
