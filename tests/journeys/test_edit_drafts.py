@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
-from octavo.api.operation import ChangeRequestRef
 from octavo.data.writes.content_writes import OTHERS_LABEL, OWN_LABEL
 from octavo.documents.markdown_to_json import to_json_document
 from tests.journeys.stage import MARA, Run, Stage
@@ -52,14 +51,19 @@ async def test_edit_of_a_comment_that_has_changed_shows_both_texts(stage: Stage)
         assert update.body.markdown == "Is it seven or six?"
 
 
+async def edit_new_pending_comment(run: Run) -> None:
+    """Add the pending comment `Say which zone.`, and type a longer text for it without saving."""
+    await open_change_request(run, "refused")
+    await add_pending_comment(run, "Say which zone.")
+    await run.see("◌ 1 pending comment")
+    await run.press("H", "e")
+    await run.see("Edit a pending comment")
+    await run.type(" Local?")
+
+
 async def test_edit_of_a_pending_comment_that_another_instance_edited_shows_both_texts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await add_pending_comment(run, "Say which zone.")
-        await run.see("◌ 1 pending comment")
-        await run.press("H", "e")
-        await run.see("Edit a pending comment")
-        await run.type(" Local?")
+        await edit_new_pending_comment(run)
         await run.press("escape")
         outbox = run.app.session.outbox
         (entry,) = outbox.entries
@@ -82,12 +86,7 @@ async def test_draft_of_an_edit_without_a_base_shows_the_text(stage: Stage) -> N
 
 async def test_unsaved_edit_of_a_sent_pending_comment_stays_in_the_inbox(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await add_pending_comment(run, "Say which zone.")
-        await run.see("◌ 1 pending comment")
-        await run.press("H", "e")
-        await run.see("Edit a pending comment")
-        await run.type(" Local?")
+        await edit_new_pending_comment(run)
         await run.press("escape", "escape", "a")
         await run.see("Say which zone. (your edit is not saved)")
         await run.press("ctrl+s")
@@ -128,20 +127,12 @@ async def test_draft_of_details_that_have_changed_shows_both_texts(stage: Stage)
 async def test_draft_of_a_title_that_has_changed_shows_the_title(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"time and", "enter", "M", "enter")
-        await run.see("Choose a change request")
-        await run.type("#6")
-        await run.press("enter")
+        await choose_six(run)
         await run.see("New title for Time and time zones")
         await run.press("end", *" now", "escape")
-        at = await request_six(run)
-        tree = await run.ask(content.ListPages(at=at), MARA)
-        page = next(page for page in tree.walk() if page.title == "Time and time zones")
-        changes = (content.UpdatePage(page=page.id, title="Clocks", slug="clocks"),)
-        await run.ask(content.Edit(at=at, changes=changes), MARA)
+        await change_details_of_page(run, title="Clocks", slug="clocks")
         await run.press("M", "enter")
-        await run.see("Choose a change request")
-        await run.type("#6")
-        await run.press("enter")
+        await choose_six(run)
         await run.see("New title for Clocks", "It is now: Clocks", "Time and time zones now")
 
 
@@ -152,11 +143,7 @@ async def test_draft_of_page_details_that_have_changed_shows_them(stage: Stage) 
         await run.type("time-zones")
         await run.press("escape")
         await run.gone("Details of")
-        at = await request_six(run)
-        tree = await run.ask(content.ListPages(at=at), MARA)
-        page = next(page for page in tree.walk() if page.title == "Time and time zones")
-        changes = (content.UpdatePage(page=page.id, slug="clocks", description="What a clock shows."),)
-        await run.ask(content.Edit(at=at, changes=changes), MARA)
+        await change_details_of_page(run, slug="clocks", description="What a clock shows.")
         await open_details(run)
         await run.see(
             "time-zones", "This has changed since you typed your draft. It is now: clocks", "What a clock shows."
@@ -164,14 +151,22 @@ async def test_draft_of_page_details_that_have_changed_shows_them(stage: Stage) 
         assert "It is now: What" not in run.text
 
 
-async def request_six(run: Run) -> ChangeRequestRef:
+async def change_details_of_page(run: Run, **details: str) -> None:
+    """Change the details of the page `Time and time zones` in change request #6, as another instance would."""
     items = (await run.ask(change_requests.List(at=HARBOUR, status="open"), MARA)).items
-    return next(each.ref(HARBOUR) for each in items if each.number == 6)
+    at = next(each.ref(HARBOUR) for each in items if each.number == 6)
+    tree = await run.ask(content.ListPages(at=at), MARA)
+    page = next(page for page in tree.walk() if page.title == "Time and time zones")
+    await run.ask(content.Edit(at=at, changes=(content.UpdatePage(page=page.id, **details),)), MARA)
+
+
+async def choose_six(run: Run) -> None:
+    await run.see("Choose a change request")
+    await run.type("#6")
+    await run.press("enter")
 
 
 async def open_details(run: Run) -> None:
     await run.press("/", *"time and", "enter", "M", "down", "down", "enter")
-    await run.see("Choose a change request")
-    await run.type("#6")
-    await run.press("enter")
+    await choose_six(run)
     await run.see("Details of Time and time zones")
