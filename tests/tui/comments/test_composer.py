@@ -410,6 +410,21 @@ async def test_failed_save_does_not_send_and_can_be_retried() -> None:
         await until(pilot, lambda: app.answers == ["yes!"])
 
 
+async def test_text_pasted_before_a_save_fails_is_entered() -> None:
+    app = ComposerApp()
+    async with app.run_test() as pilot:
+        composer = await app.open_composer()
+        await pilot.press(*"yes")
+        app.disk.clear()
+        await pilot.press("ctrl+s", "d")
+        app.save_error = "Could not save drafts."
+        app.post_message(Paste(" pasted"))
+        await pilot.pause()
+        app.disk.set()
+        await until(pilot, lambda: composer.text == "yes pasted")
+        assert app.answers == []
+
+
 async def test_empty_text_is_not_sent_and_says_why() -> None:
     app = ComposerApp()
     async with app.run_test() as pilot:

@@ -356,6 +356,10 @@ class Composer(Dialog[str | None]):
                 self.app.post_message(Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text))
         else:
             self._is_sending = self.text_area.read_only = self.is_pending = False
+            for event in queued_input:
+                # Keys were meant for the screen below, but a pasted text must not be lost.
+                if isinstance(event, Paste):
+                    self.text_area.post_message(Paste(event.text))
 
     async def close_keeping_draft(self) -> None:
         """Close and keep the draft. In the preview, go back to editing instead."""
