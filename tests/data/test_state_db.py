@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -147,6 +148,31 @@ async def test_write_by_another_instance_is_detected(folder: Path) -> None:
     assert not one.check_changed()
     await other.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
     assert one.check_changed()
+    assert not one.check_changed()
+    one.close()
+    other.close()
+
+
+def test_change_by_another_instance_is_notified_after_an_own_save(folder: Path) -> None:
+    one, other = StateDb(folder), StateDb(folder)
+    seen, may_save = [], threading.Event()
+    one.committed.add(lambda: seen.append(one.get_value("marks")))
+
+    def wait_without_lock(db: sqlite3.Connection) -> None:
+        db.execute("COMMIT")
+        may_save.wait()
+        db.execute("BEGIN")
+
+    one.submit(wait_without_lock)
+    one.change_value("marks", lambda marks: marks)
+    other.set_value("marks", ["a"])
+    other.write_now(lambda db: None)
+    assert one.check_changed()
+    assert seen == [None], "the value that is being saved"
+    may_save.set()
+    one.write_now(lambda db: None)
+    assert one.check_changed()
+    assert seen == [None, ["a"]]
     assert not one.check_changed()
     one.close()
     other.close()

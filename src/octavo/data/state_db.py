@@ -69,6 +69,8 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+_UNKNOWN_VERSION = -1
+"""Value of `StateDb._version` that makes the next `check_changed` notify `committed`."""
 WRITE_TABLES = ("outbox", "sent", "once")
 """Tables with writes: waiting ones, finished ones, and direct writes that are being sent."""
 
@@ -169,6 +171,9 @@ class StateDb:
         if name not in self._values or (saving is not None and saving.done() and saving.exception() is None):
             self._values.pop(name, None)
             value = read_value(self._db, self.namespace, name)
+        elif saving is not None:
+            # Another process may have changed the value on disk, so `check_changed` must notify `committed` again.
+            self._version = _UNKNOWN_VERSION
         return default if value is None else value
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
