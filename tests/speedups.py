@@ -4,14 +4,14 @@ Measured with 380 tests of journeys and widgets, which take 47 s of processor ti
 
 | Replaced | Effect | Without the replacement |
 | --- | --- | --- |
-| clocks, selector of the event loop, `asyncio.wrap_future` | skips time in which nothing can happen | 242 s |
+| clocks, selector of the event loop, `asyncio.wrap_future`, `Writer.submit` | skips time in which nothing can happen | 242 s |
 | `Compositor.render_update` | renders changes, but makes no output for a terminal; journeys render only lists, trees and pages | 64 s of processor time |
 | `Pilot._wait_for_screen`, its intervals | waits only for widgets with messages, and checks more often | 62 s of processor time |
 | `Stylesheet._parse_rules` | parses each source of CSS once for all apps | 20 ms more of processor time for each app |
 
 A skip moves `time.monotonic` and `time.perf_counter` forward by the time until the next timer. All timers run in their order
 and at their time on these clocks. Nothing is skipped while a thread works for the event loop, while a socket or pipe is open,
-or while a child program runs.
+or while a child program runs. Before a skip, the started transactions of databases end, or the time passes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import selectors
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
@@ -40,6 +40,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
+from octavo.data.database import Transaction, Writer
 from octavo.tui.terminal.polite_thread import background_thread
 
 T = TypeVar("T")
@@ -54,6 +55,9 @@ _wait_for_screen = Pilot._wait_for_screen
 _parse_rules, _set_variables_of = Stylesheet._parse_rules, Stylesheet.set_variables
 _rules: dict[tuple[tuple[str, str], ...], LRUCache[Any, Any]] = {}
 """The parsed sources of CSS, by the variables of the first theme. Rules of other themes are not shared."""
+_submit = Writer.submit
+_transactions: set[Future[Any]] = set()
+"""The started transactions of databases. Most of them are not awaited by the event loop."""
 _skipped = 0.0
 _is_painting_delayed = False
 _paints_only_lists = False
@@ -77,6 +81,8 @@ class _Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         global _skipped
         skips = timeout is not None and 0 < timeout <= self._left and self._waits_for_timers_only()
+        if skips and _transactions:
+            skips = not wait(_transactions.copy(), timeout).not_done
         if ready := super().select(0 if skips else timeout):
             self._left = MAX_SKIP
         elif skips and timeout is not None:
@@ -116,6 +122,14 @@ def _counting_wrap_future(
 
         awaited.add_done_callback(done)
     return awaited
+
+
+def _counting_submit(writer: Writer, function: Transaction[T]) -> Future[T]:
+    """Submit a transaction, and remember it until it ends."""
+    future = _submit(writer, function)
+    _transactions.add(future)
+    future.add_done_callback(_transactions.discard)
+    return future
 
 
 async def _wait_for_busy_widgets(pilot: Pilot[object], timeout: float = 30.0) -> bool:  # noqa: ASYNC109  # The signature of Textual.
@@ -199,6 +213,7 @@ if hasattr(os, "waitid"):
     time.perf_counter = lambda: _perf_counter() + _skipped
     selectors.DefaultSelector = _Selector  # type: ignore[misc]  # for all event loops
     asyncio.wrap_future = asyncio.futures.wrap_future = _counting_wrap_future
+    Writer.submit = _counting_submit  # type: ignore[assignment, method-assign]  # for all databases
 _wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 0.005, 0.001
 Pilot._wait_for_screen = _wait_for_busy_widgets  # type: ignore[assignment, method-assign]  # for all apps
 Compositor.render_update = _render_changes  # type: ignore[assignment]  # for all apps

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+from octavo.data.database import Writer, connect
 from tests.speedups import MAX_SKIP, skipped
 
 
@@ -43,6 +44,20 @@ async def test_clock_does_not_skip_while_a_thread_works() -> None:
     await work
     await asyncio.sleep(0.02)
     assert skipped() > before
+
+
+async def test_started_transaction_ends_before_time_is_skipped() -> None:
+    go = threading.Event()
+    writer = Writer(lambda: connect(None), "writer")
+    future = writer.submit(lambda db: go.wait())
+    before = skipped()
+    await asyncio.sleep(0.02)
+    assert skipped() == before
+    threading.Timer(0.05, go.set).start()
+    await asyncio.sleep(5)
+    assert future.done()
+    assert skipped() - before > 4
+    writer.close()
 
 
 def waiting_program() -> subprocess.Popen[bytes]:
