@@ -259,6 +259,29 @@ async def test_selected_redirects_are_deleted_together_and_restored(stage: Stage
         await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "list the redirects again")
 
 
+async def test_undo_of_several_deletions_continues_after_an_error(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await create_missing_resources(run)
+        await run.press("enter")
+        await open_table(run, "redirects")
+        await run.press("enter")
+        deleted = [each.source for each in browser(run).rows.items]
+        second = browser(run).rows.items[1]
+        await run.press("asterisk", "X", "y")
+        await run.hear("Deleted 3 redirects.")
+        run.platform.refuse_next(redirects.Create, 429, "Too many requests.", times=9)
+        await run.press("u")
+        await run.hear(f"Could not restore {deleted[0]}")
+        run.accept()
+        destination = second.destination.model_dump(exclude_none=True)
+        await run.ask(redirects.Create(at=SITE, source=second.source, destination=destination), NOOR)
+        await run.press("u")
+        await run.hear(f"Could not restore {deleted[1]}", "Press u to undo the other changes.")
+        await run.press("u")
+        await run.hear("Undid the other changes.")
+        await run.until(lambda: sorted(titles(run)) == sorted(deleted), "list all redirects again")
+
+
 async def test_deletion_that_fails_halfway_can_be_undone(stage: Stage) -> None:
     deletions: list[str] = []
 

@@ -45,6 +45,7 @@ class DirectUndo(NamedTuple):
     action: str
     """Words that follow “Could not”, such as “convert #7 back to draft”."""
     send: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
+    """Sends the request. If it fails in the middle, the result is the `DirectUndo` of what is left."""
     message: str
 
 
@@ -306,7 +307,9 @@ class WriteQueue:
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send(), in_order=True)
         error, was_sent = outcome.error, outcome.write_error is not None
-        if error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
+        if isinstance(outcome.result, DirectUndo):
+            self._add_step(outcome.result)
+        elif error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
             self._add_step(undo)  # The undo was not sent, so the next press of `u` tries the undo again.
         is_done = outcome.kind == "done" and not outcome.message
         self._app.say(undo.message if is_done else outcome.message, tone="done" if is_done else "failed")

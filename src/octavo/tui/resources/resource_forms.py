@@ -16,7 +16,7 @@ from octavo.api.wire import url_path
 from octavo.data.access import Send
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_direct, send_unchecked
-from octavo.data.writes.machine import AlreadyDone, WriteAttempt, WriteKind
+from octavo.data.writes.machine import AlreadyDone, WriteAttempt, WriteKind, classify_failure
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
@@ -228,13 +228,21 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends operations until one fails. `prefixed_ops` pairs each with the start of its error."""
+    """Return an undo that sends operations until one fails. `prefixed_ops` pairs each with the start of its error. The
+    result of a failed undo is the undo of the operations that can still be sent, or None."""
 
-    async def undo() -> SendResult[bool]:
-        for failure_prefix, operation in prefixed_ops:
+    async def undo() -> SendResult[Any]:
+        for number, (failure_prefix, operation) in enumerate(prefixed_ops):
             result = await send_unchecked(live, operation, failure_prefix)
-            if result.kind != "done":
+            if result.kind == "done":
+                continue
+            is_waiting = result.error is not None and classify_failure(result.error, was_sent=True) == "waiting"
+            if is_waiting and not number:
+                return result
+            if not (rest := prefixed_ops[number if is_waiting else number + 1 :]):
                 return SendResult(result.kind, result.message)
+            rest_undo = _undo_of(live, title, rest, "Undid the other changes.")
+            return SendResult(result.kind, f"{result.message} Press u to undo the other changes.", rest_undo)
         return SendResult("done", result=True)
 
     return DirectUndo(title, undo, message)
