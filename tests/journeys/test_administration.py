@@ -183,6 +183,24 @@ async def test_member_of_a_team_is_added_and_not_created(stage: Stage) -> None:
         await run.hear("Added the member.")
 
 
+async def test_undo_keeps_a_member_who_was_already_in_the_team(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        at = {"at": HERE, "team_id": "field-crew"}
+        await run.ask(teams.AddMember(**at, user_id="elin-brandt", role="owner"), NOOR)
+        await open_item(run, "teams", "Field crew")
+        await run.until(lambda: bool(titles(run)), "list the members")
+        await run.press("ctrl+n", "enter")
+        await run.type("Elin Brandt")
+        await run.press("enter", "tab", "enter")
+        await run.type("Member")
+        await run.press("enter", "ctrl+s")
+        await run.hear("Added the member.")
+        await run.press("u")
+        await run.hear("Undid the role changes.")
+        members = (await run.ask(teams.ListMembers(**at, limit=1000), NOOR)).items
+        assert {each.organization.user.id: each.team.role for each in members}["elin-brandt"] == "owner"
+
+
 @pytest.mark.before_release
 async def test_member_can_leave_a_team_but_not_remove_others(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="admin") as run:

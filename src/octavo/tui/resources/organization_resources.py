@@ -17,7 +17,7 @@ from octavo.tui.core.shell import Shell, explained, opening
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.layout import deferred_content
-from octavo.tui.resources import resource_commands
+from octavo.tui.resources import resource_commands, space_resources
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
@@ -209,6 +209,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
         teams.AddMember, {**arguments, "user_id": item.organization.user.id, "role": _team_role(item.team)}
     ),
     permissions=RequiredPermissions(allows_leaving=True),
+    prepare_undo=lambda *at: space_resources.undo_of_roles(*at, (TEAM_MEMBERS, "user_id", lambda op: (op.user_id,))),
     create_title="Add a member",
     delete_verbs=("remove", "removed"),
     container="team",

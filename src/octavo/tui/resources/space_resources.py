@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, get_args
 
 from octavo.api import collections, organizations, permissions, spaces, teams
@@ -123,30 +124,25 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
     return build_operation(operation, {**arguments, **ids, "role": role}) if role in get_args(Role) else None
 
 
-def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Return a function that returns operations to restore the roles cached now. It returns None if any is unknown."""
-    changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
-    for resource, kind, change_operation, remove_operation in (
-        (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
-        (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
-    ):
-        role_list = live.peek(resource.list_operation(arguments)).value
-        previous_roles: dict[str, str] | None = None
-        if role_list is not None and role_list.next is None:
-            previous_roles = {resource.key(item): item.permission for item in role_list.items}
-        changes.append((kind, change_operation, remove_operation, previous_roles))
+def undo_of_roles(
+    live: Live, arguments: Arguments, *added: tuple[Resource[Any], str, Callable[[Any], Any]]
+) -> UndoFactory:
+    """Return a function that returns operations to restore the roles cached now. It returns None if any is unknown.
+    `added` has the kinds that get roles, each with the name of its ID and a function that returns the sent IDs."""
+    lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in added]
 
-    def ops(operation: permissions.Grant) -> list[Operation[Any]] | None:
+    def ops(operation: Any) -> list[Operation[Any]] | None:
         undo_operations: list[Operation[Any]] = []
-        for kind, change_operation, remove_operation, previous_roles in changes:
-            for each in getattr(operation, f"{kind}s") or ():
-                if previous_roles is None:
+        for (resource, id_field, ids_in), role_list in zip(added, lists, strict=True):
+            for each in ids_in(operation) or ():
+                if role_list is None or role_list.next is not None:
                     return None
-                role, ids = previous_roles.get(each), {f"{kind}_id": each}
+                item = next((item for item in role_list.items if resource.key(item) == each), None)
+                assert resource.delete is not None, "a role must be removable"
                 undo_operation = (
-                    _grant_again(change_operation, arguments, role, **ids)
-                    if role is not None
-                    else build_operation(remove_operation, {**arguments, **ids})
+                    resource.recreate_operation(arguments, item)
+                    if item is not None
+                    else build_operation(resource.delete, {**arguments, id_field: each})
                 )
                 if undo_operation is None:
                     return None
@@ -154,6 +150,14 @@ def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
         return undo_operations
 
     return ops
+
+
+def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
+    members, teams_with_role = (
+        (MEMBER_ROLES, "user_id", attrgetter("users")),
+        (TEAM_ROLES, "team_id", attrgetter("teams")),
+    )
+    return undo_of_roles(live, arguments, members, teams_with_role)
 
 
 _GRANT_INTRO = "The role applies to this space or collection and to everything in it."
