@@ -205,7 +205,37 @@ async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -
         assert (await run.ask(sites.Get(at=DOCS), NOOR)).visibility == "unlisted"
         dialog.state.set_text("title", "Later")
         dialog.state.save_draft_now()
-        assert not dialog.state.form_draft.text, "a form that was sent must not be kept as an unsent draft"
+        assert not run.app.session.drafts.all(), "a form that was sent must not be kept as an unsent draft"
+
+
+async def test_draft_of_a_field_that_another_user_changed_shows_the_new_value(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        form = FormOpener(run)
+        await form.settings()
+        await run.press("ctrl+u", *"Mine", "escape")
+        await run.ask(sites.Update(at=DOCS, title="Theirs", visibility="unlisted"), NOOR)
+        await form.settings()
+        await run.see("Mine", "This has changed since you typed your draft. It is now: “Theirs”", "1 field changed")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        (sent,) = run.gate.sent(sites.Update)
+        assert (sent.model_fields_set, sent.title) == ({"at", "title"}, "Mine")
+
+
+async def test_secret_that_another_user_changed_is_not_shown(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        server = await run.ask(
+            mcp_servers.Create(at=DOCS, name="Tides", url="https://sea.example", headers={"X-Key": "one"}), NOOR
+        )
+        at = {"at": DOCS, "site_mcp_server_id": server.id}
+        load = partial(run.app.session.live.fetch, mcp_servers.Get(**at))
+        await FormOpener(run).open(mcp_servers.Update, arguments=at, item=server, item_reader=load)
+        await run.press("tab", "tab", "f7", "delete")
+        await run.type("X-Key: mine")
+        await run.ask(mcp_servers.Update(**at, headers={"X-Key": "s3cret"}), NOOR)
+        await run.press("ctrl+s")
+        await run.see("Someone else changed this field to a hidden value.")
+        assert "s3cret" not in run.text
 
 
 @pytest.mark.before_release

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -279,7 +280,8 @@ class FormState:
         """True while files are being uploaded, which the user can cancel."""
         self._was_sent = False
         self._uploads = FormUploads(form.shell)
-        self.form_draft = DialogDraft(form.shell, form.draft_name)
+        edited = json.dumps(self.initial_texts, ensure_ascii=False) if form.item is not None else None
+        self.form_draft = DialogDraft(form.shell, form.draft_name, edited)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
         """Error in the YAML from the editor. Empty if there is none. This YAML is saved as a separate draft."""
@@ -327,15 +329,17 @@ class FormState:
         return {**visible_errors, **self.server_errors}
 
     def _load_draft(self) -> bool:
-        try:
-            texts = parse_json(self.form_draft.text) if self.form_draft.text else {}
-        except ValueError:
-            texts = {}
+        draft_texts, earlier_texts = _parse_texts(self.form_draft.text), _parse_texts(self.form_draft.earlier_base)
         for each in self.fields:
-            if isinstance(texts, dict) and each.name in texts and isinstance(texts[each.name], str | None):
-                self.texts[each.name] = texts[each.name]
+            self.texts[each.name] = draft_texts.get(each.name, self.texts[each.name])
         if text := self.editor_draft.text:
             self.load_yaml(text)
+        for each in self.fields:
+            now_text = self.initial_texts[each.name]
+            if self.is_changed(each.name) and not is_same_text(earlier_texts.get(each.name, now_text), now_text):
+                self.server_errors[each.name] = (
+                    f"This has changed since you typed your draft. It is now: {_quote_value(each, now_text) or 'empty'}"
+                )
         return any(self.is_changed(each.name) for each in self.fields)
 
     @property
@@ -466,6 +470,16 @@ class FormState:
         )
 
 
+def _parse_texts(json_text: str | None) -> dict[str, str | None]:
+    """Return the texts in a draft by field name. Empty if there is no draft, or if it is damaged."""
+    with suppress(ValueError):
+        if json_text and isinstance(texts := parse_json(json_text), dict):
+            return {name: text for name, text in texts.items() if isinstance(text, str | None)}
+    return {}
+
+
 def _quote_value(field: FormField, text_of_field: str | None) -> str:
     text = field.label_of(" ".join((text_of_field or "").split()))
+    if text and field.is_masked:
+        return "a hidden value"
     return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""
