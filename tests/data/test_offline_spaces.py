@@ -236,6 +236,26 @@ async def test_offline_copies_are_never_evicted_until_removed(
     assert offline.all == ()
 
 
+async def test_space_is_not_lost_after_a_temporary_error(
+    offline: OfflineSpaces, platform: Platform, space: Space
+) -> None:
+    offline.add(space)
+    await offline.wait_idle()
+    platform.refuse_next(spaces.Get, 501, "Not today.")
+    offline.add(space)
+    await offline.wait_idle()
+    status = offline.get(space.id)
+    assert status is not None
+    assert (status.state, "Not today." in status.why) == ("waiting", True)
+
+
+async def test_downloads_end_if_a_space_is_added_at_the_end(offline: OfflineSpaces, space: Space) -> None:
+    await offline.wait_idle()
+    offline.add(space)
+    async with asyncio.timeout(30):
+        await offline.close()
+
+
 async def test_failed_page_is_reported_with_its_cause_and_retried(
     offline: OfflineSpaces, live: Live, state: StateDb, platform: Platform, space: Space
 ) -> None:

@@ -232,7 +232,8 @@ class OfflineSpaces:
         """Wait for `seconds`, and return True. If a space must be synced earlier, return False at once."""
         self._idle.set()
         try:
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            async with asyncio.timeout(seconds):  # unlike `wait_for` of Python 3.11, never ignores a cancel
+                await self._wake.wait()
         except TimeoutError:
             return True
         finally:
@@ -270,7 +271,8 @@ class OfflineSpaces:
         """Show the progress of a download until it has ended or is paused."""
         for step in count(1):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_SECONDS)
+                async with asyncio.timeout(PROGRESS_SECONDS):
+                    await self._live.syncer.wait_idle(planner.owner)
                 break
             await self._show_progress(planner, space_id, with_size=step % REPORTS_PER_SAVE == 0)
         await self._show_progress(planner, space_id, with_size=True)
@@ -307,8 +309,8 @@ class OfflineSpaces:
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failure_by_url = {each.needed.url: each for each in syncer.failures(planner.owner)}
         failure = failure_by_url.get(planner.needed_space.url)
-        # After status 403 or 404, the cache has a version of the failed response, so the space is lost.
-        if failure is not None and planner.needed_space.url in self._live.cache.versions:
+        # Status 403 and 404 are no errors in the queue, because the request is not repeated. So the space is lost.
+        if failure is not None and planner.needed_space.url not in syncer.queue.errors:
             self._change(replace(old_space, state="lost", why=failure.cause))
         elif failure is not None or space is None:
             self._change(replace(old_space, state="waiting", why=failure.cause if failure is not None else ""))
