@@ -19,6 +19,7 @@ from octavo.data.writes import machine as steps
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records, kind_of, write_kinds
+from octavo.data.writes.worker import MAX_RUNNING
 from octavo.settings.table import MAX_UNDO_SECONDS
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
@@ -290,6 +291,44 @@ class TestOnDisk:
         assert state.save_error
         await last.close()
         state.close()
+
+    async def test_read_only_instance_notices_what_another_has_sent(
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, clock: Clock
+    ) -> None:
+        one = await _outbox(tmp_path, gate, clock)
+        await add_write(one, comment(here), action="comment")
+        state = StateDb(tmp_path, "mia@test", now=clock)
+        reader, empty = Outbox(gate, state, Drafts(state), read_only_reason="You cannot write."), asyncio.Event()
+        reader.changed.add(lambda: None if reader.entries else empty.set())
+        reader.start()
+        assert len(reader.entries) == 1
+        clock.forward(seconds=5)
+        await one.send_due()
+        await empty.wait()
+        await reader.close()
+        await one.close()
+        state.close()
+        one.state.close()
+
+    async def test_instance_with_slow_requests_notices_what_another_has_added(
+        self, tmp_path: Path, gate: RequestGate, clock: Clock
+    ) -> None:
+        state = StateDb(tmp_path, "mia@test", now=clock)
+        outbox, seen = Outbox(gate, state, Drafts(state), me=MIA, undo_seconds=0.0), asyncio.Event()
+        gate.hold()
+        for space_id in ("a", "b", "c"):
+            await add_write(outbox, comment(SpaceRef(space_id=space_id)), action="comment")
+        while gate.waiting < MAX_RUNNING:  # noqa: ASYNC110  # The gate has no event for waiting requests.
+            await asyncio.sleep(0.001)
+        outbox.changed.add(lambda: seen.set() if len(outbox.entries) == 4 else None)
+        two = await _outbox(tmp_path, gate, clock)
+        await add_write(two, comment(SpaceRef(space_id="d")), action="comment")
+        await seen.wait()
+        gate.release()
+        await outbox.close(0.0)
+        await two.close()
+        state.close()
+        two.state.close()
 
     async def test_outbox_sends_without_being_driven(
         self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask

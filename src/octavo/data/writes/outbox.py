@@ -123,7 +123,7 @@ class Outbox:
             request_timeout=timedelta(seconds=timeout),
             may_arrive_for=timedelta(seconds=timeout + arrival_margin),
         )
-        self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
+        self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery, sends=not read_only_reason)
         self._task: asyncio.Task[None] | None = None
         self._earlier_groups = _unsent_groups(self._entries.all)
         self._own_ids: set[str] = set()
@@ -184,8 +184,8 @@ class Outbox:
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
 
     def start(self) -> None:
-        """Start the worker, unless it is running or writes are not allowed."""
-        if self._task is None and not self._read_only_reason:
+        """Start the worker, unless it is running. It also notices what other processes change in state.db."""
+        if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
 

@@ -24,10 +24,17 @@ class OutboxWorker:
     """Sends the entries of the outbox when they are due, or searches for lost writes, up to `MAX_RUNNING` at a time."""
 
     def __init__(
-        self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
+        self,
+        entries: OutboxEntries,
+        account: Account,
+        connection: ConnectionState,
+        delivery: OutboxDelivery,
+        *,
+        sends: bool,
     ) -> None:
+        """Without `sends`, the worker only notices what other processes change in state.db."""
         self._account, self._connection, self._delivery = account, connection, delivery
-        self._entries = entries
+        self._entries, self._sends = entries, sends
         self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
         self._is_stopping = False
@@ -40,6 +47,7 @@ class OutboxWorker:
                 self._woken.clear()
                 try:
                     self._remove_ended()
+                    self._entries.reload_if_changed()
                     wait = await self._begin_steps()
                 except NotSaved:
                     # Perhaps a result was not stored. `_take_over` corrects the entries, as after a crash.
@@ -96,10 +104,9 @@ class OutboxWorker:
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
         """Return an entry that is due, and 0. If none is due, return None and the seconds to wait."""
-        if self._unlock is None and not await self._take_over():
-            self._entries.reload_if_changed()
-            return None, POLL_SECONDS
         self._entries.reload_if_changed()
+        if self._unlock is None and not await self._take_over():
+            return None, POLL_SECONDS
         now = self._entries.now()
         await self._remove_old_failures(now)
         if future_ids := [
@@ -143,10 +150,10 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, or return False if another process has it. With the lock, treat the requests of an earlier
-        process as lost, and start its undo delays again if they have ended."""
+        """Get the lock. Return False without `sends`, or if another process has the lock. With the lock, treat the
+        requests of an earlier process as lost, and start its undo delays again if they have ended."""
         state = self._entries.state
-        self._unlock = None if state.read_only else state.try_lock("outbox")
+        self._unlock = state.try_lock("outbox") if self._sends and not state.read_only else None
         if self._unlock is None:
             return False
         self._entries.reload()
