@@ -23,6 +23,7 @@ from octavo.api.errors import (
     Outcome,
     PaginationError,
     RateLimited,
+    Rejected,
     ServerError,
     Unauthorized,
 )
@@ -110,7 +111,7 @@ async def test_client_without_a_key_sends_no_authorization(connect: Connect) -> 
     assert "authorization" not in server.requests[0].headers
 
 
-@pytest.mark.parametrize("status", [200, 202, 204, 205])
+@pytest.mark.parametrize("status", [200, 204, 205])
 @pytest.mark.parametrize("body", [b"", b"<html>gone</html>", b"x" * 200_000])
 async def test_delete_ignores_its_response_body(connect: Connect, status: int, body: bytes) -> None:
     def answer(request: ReceivedRequest) -> Reply:
@@ -121,6 +122,13 @@ async def test_delete_ignores_its_response_body(connect: Connect, status: int, b
         await client(DELETE)
         assert (await client(ME)).id == "mia"
     assert client.activity[0].status == status
+
+
+async def test_requested_removal_of_a_member_is_not_reported_as_done(connect: Connect) -> None:
+    async with HttpServer(answer_in_turn(reply(202, {}))) as server:
+        with pytest.raises(Rejected, match="asks the organization's admins first") as caught:
+            await connect(server.origin)(DELETE)
+    assert caught.value.outcome is Outcome.REFUSED
 
 
 async def test_delete_succeeds_with_a_truncated_body(connect: Connect) -> None:

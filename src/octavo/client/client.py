@@ -26,7 +26,7 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.api.activity import Activity
-from octavo.api.errors import ApiError, Invalid, ReadOnly
+from octavo.api.errors import ApiError, Invalid, ReadOnly, Rejected
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
 from octavo.api.wire import NothingChanged, encode, path_template
 from octavo.client import exchange, responses
@@ -109,7 +109,9 @@ class Client:
         if not spec.only_reads:
             self._check_writable()
 
-        async def read(body: bytes | None, _: Exchange) -> T:
+        async def read(body: bytes | None, exchange: Exchange) -> T:
+            if spec.method == "DELETE" and exchange.status == 202:
+                raise Rejected(f"{host} asks the organization's admins first, so nothing was removed yet.")
             response: T = await responses.parse_response(spec, body, host)
             return response
 
