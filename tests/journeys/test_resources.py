@@ -325,6 +325,17 @@ async def test_rejected_deletion_keeps_the_item_and_shows_the_reason(stage: Stag
         assert titles(run) == ["Press", "Partners"]
 
 
+async def test_deletion_that_is_not_found_is_not_reported_as_done(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await create_missing_resources(run)
+        await run.press("enter")
+        await open_table(run, "redirects")
+        await run.press("enter")
+        run.platform.refuse_next(redirects.Delete, 404, "There is no such site.")
+        await run.press("X", "y")
+        await run.hear("Could not delete /old/tides: There is no such site.")
+
+
 async def test_deletion_whose_response_is_lost_is_checked_and_not_resent(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await create_missing_resources(run)

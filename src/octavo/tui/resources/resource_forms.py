@@ -398,10 +398,7 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
         f"the server had not yet {resource.delete_verbs[1]} {name}",
     )
     kind = WriteKind[Any](find)
-    result = await send_direct(live, op, failure_prefix=failed_message, if_not_found=missing_message, kind=kind)
-    if result.kind == "refused" and isinstance(result.error, NotFound):
-        return SendResult("done", result=True)  # The item is gone, because another user has deleted it.
-    return result
+    return await send_direct(live, op, failure_prefix=failed_message, if_not_found=missing_message, kind=kind)
 
 
 def undo_of_deletion(
