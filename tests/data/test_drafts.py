@@ -112,6 +112,24 @@ async def test_two_processes_keep_two_versions_of_a_draft(tmp_path: Path, clock:
     second.close()
 
 
+async def test_draft_that_another_instance_has_sent_is_gone(tmp_path: Path, clock: Clock) -> None:
+    (first, one), (second, two) = open_drafts(tmp_path, clock), open_drafts(tmp_path, clock)
+    await one.save("a", "One")
+    await one.save("b", "Mine")
+    assert two.get("a") == "One"
+    removal = two.removal("a")
+    await second.write(removal.delete)
+    removal.forget()
+    assert one.get("a") is None
+    assert [draft.text for draft in one.all()] == ["Mine"]
+    assert one.keys() == {"b"}
+    await two.save("b", "Other")
+    assert two.get("b") == "Other"
+    assert one.get("b") == "Mine", "the other instance has not seen this text"
+    first.close()
+    second.close()
+
+
 async def test_most_recent_drafts_come_first(drafts: Drafts, clock: Clock) -> None:
     for place in ("a", "b", "a"):
         clock.forward(seconds=1)

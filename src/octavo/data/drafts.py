@@ -91,7 +91,8 @@ class Drafts:
     def keys(self) -> frozenset[str]:
         """Return the keys of the drafts on disk, and of those whose save has failed or takes too long."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        keys_on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
+        edits = self._current_edits()
+        keys_on_disk = {str(key) for (key,) in rows if (edit := edits.get(key)) is None or edit.text}
         return frozenset(keys_on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
@@ -128,7 +129,7 @@ class Drafts:
 
     def find(self, key: str) -> Draft | None:
         """Return a draft as typed in this process, else the newest on disk, which is then seen. None if missing."""
-        if (edit := self._edits.get(key)) is not None:
+        if (edit := self._current_edits().get(key)) is not None:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:
             return None
@@ -143,8 +144,15 @@ class Drafts:
         """Return the drafts whose keys begin with `prefix`, the newest first. The user has then seen these versions, so
         that saving such a draft replaces them."""
         stored_versions = self._stored_versions(prefix)
-        self._seen |= {key: version for key, version in stored_versions.items() if key not in self._edits}
+        edits = self._current_edits()
+        self._seen |= {key: version for key, version in stored_versions.items() if key not in edits}
         return self._newest(stored_versions, prefix)
+
+    def _current_edits(self) -> dict[str, _Edit]:
+        """Return the edits of this process, without the saved texts that another process has sent or replaced."""
+        query = "SELECT place FROM drafts WHERE namespace = ? AND writer = ?"
+        own_keys = {key for (key,) in self._state.rows(query, self._state.namespace, self._writer)}
+        return {key: edit for key, edit in self._edits.items() if key in own_keys or not (edit.is_saved and edit.text)}
 
     def _stored_versions(self, prefix: str = "") -> dict[str, _StoredVersion]:
         """Return the newest version of each draft on disk, by draft key."""
@@ -161,7 +169,7 @@ class Drafts:
 
     def _newest(self, stored: Mapping[str, _StoredVersion], prefix: str = "") -> tuple[Draft, ...]:
         drafts = {key: draft for key, (draft, *_) in stored.items()}
-        drafts |= {key: self._draft(edit) for key, edit in self._edits.items() if key.startswith(prefix)}
+        drafts |= {key: self._draft(edit) for key, edit in self._current_edits().items() if key.startswith(prefix)}
         nonempty_drafts = (draft for draft in drafts.values() if draft.text)
         return tuple(sorted(nonempty_drafts, key=lambda draft: draft.saved_at, reverse=True))
 
