@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """Return the completion script for a shell. Except for tcsh, it runs `octavo __complete` to complete REFs."""
-    import shtab  # lazy: not for REFs
+    import shtab  # lazy: not needed to complete REFs
 
     main_parser = build_parser()
     (topic,) = (action for action in command_parsers(main_parser)["help"]._actions if action.dest == "topic")
@@ -141,7 +141,7 @@ def _shell_function_for(command: argparse.ArgumentParser, action: argparse.Actio
 
 
 def _parameter_names() -> dict[str, list[str]]:
-    from octavo.api.operation import load  # lazy: not for REFs
+    from octavo.api.operation import load  # lazy: not needed to complete REFs
     from octavo.api.wire import body_fields, query_fields, routes
 
     fields_by_operation: dict[str, list[str]] = {}

@@ -74,7 +74,7 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return the parameters of a route as JSON objects. `openapi` is a document with it (default: all routes)."""
+    """Return the parameters of a route as JSON objects. `openapi` is an OpenAPI document that contains the route."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]

@@ -77,7 +77,7 @@ class CliCommand:
 
 
 def fields_by_kind(command: CliCommand) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of the printed JSON objects, by kind of object. If there is only one kind, it is empty."""
+    """Return the fields of the printed JSON objects, by kind of object. A single kind has the empty name."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 

@@ -99,7 +99,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Load the threads of the first spaces and change requests, and keep them up to date."""
+        """Follow the threads of up to `_limit` spaces, and of as many change requests of each status."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return

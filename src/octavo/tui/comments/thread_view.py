@@ -173,7 +173,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
         """Show a thread below `title`. The text of its block is quoted if the page is hidden, or if `title` ends with a
-        colon. `outdated_note` is shown if the thread is outdated and its page hidden. Without `title`, neither is."""
+        colon. If an outdated thread has a hidden page, show `outdated_note`. Without `title`, show only the thread."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)
@@ -314,7 +314,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first new message: after your last one, in an open thread. Else `len(messages)`."""
+        """Return the index of the message after your last one in an open thread. Otherwise, return `len(messages)`."""
         me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread

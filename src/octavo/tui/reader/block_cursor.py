@@ -326,7 +326,7 @@ class Hints:
 
     @property
     def rows(self) -> set[int]:
-        """Rows of the pane that show a link with a hint, even if the hint is on an earlier row."""
+        """Rows of the pane that show a link with a hint. A link on several rows has its hint on the first."""
         return {each.line for each in self.clickables}
 
     @property

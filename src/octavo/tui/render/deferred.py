@@ -239,7 +239,7 @@ class FoundOperation(NamedTuple):
 
 
 class OperationDetailsQuery(NamedTuple):
-    """Details of an operation to render, such as its parameters and responses."""
+    """Key under which the rendered details of an operation are cached: the operation, the width and the styles."""
 
     operation_query: OperationQuery
     width: int

@@ -342,7 +342,7 @@ class ViewState:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all text is shown, so collapse it."""
+        """Collapse a block that is expanded, or whose text is all visible (`is_whole`). Otherwise, expand the block."""
         self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:

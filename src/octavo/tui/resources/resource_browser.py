@@ -285,7 +285,7 @@ class BrowserScreen(ListView[Any]):
         (self.table_list if len(level.resources) > 1 and len(self.levels) > 1 else self.rows).focus()
 
     def show_table(self, plural_name: str) -> None:
-        """Show the top-level table `plural_name`. If there is none, show the one that was selected there."""
+        """Show the top-level table `plural_name`, or the table that was last selected there if the name is unknown."""
         self.save_position()
         del self.levels[1:]
         self.level.resource = next(
@@ -343,7 +343,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load names with `ops`, in the subscriptions `names 0` and so on if `slots` is `names`. End higher numbers."""
+        """Load names with `ops`, in subscriptions such as `names 0` if `slots` is `names`. End unused subscriptions."""
         for index, op in enumerate(ops):
             self.follow(f"{slots} {index}", op, self.add_names)
         index = len(ops)
@@ -539,7 +539,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
-    """If the editable list of `op` has changed, forget the counts of lists under the same URL (`…/permissions`)."""
+    """If the user can edit the list of `op` and its items changed, forget the counts of lists under the same URL."""
     parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None

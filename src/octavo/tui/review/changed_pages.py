@@ -33,7 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the possible keys of a conflict in the tree: `variables`, or those as a page, file or reusable content."""
+    """Return the possible tree keys of an item with a conflict: its ID may be of a page, file or reusable content."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 

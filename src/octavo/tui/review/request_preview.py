@@ -94,7 +94,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
                 self.view.follow(slot, operation, lambda _: self._draw(), refetch=False)
 
     def _snapshot(self, slot: str) -> Snapshot[Any]:
-        """Return the loaded snapshot of `slot`, or the cached snapshot until then."""
+        """Return the response for `slot`, such as `summary reviews`. Until it is loaded, return the cached response."""
         snapshot: Snapshot[Any] = self.view.subscriptions.snapshot(slot)
         is_empty = snapshot.value is None and snapshot.error is None
         return self.view.live.peek(self._details[slot]) if is_empty else snapshot

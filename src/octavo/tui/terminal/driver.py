@@ -45,7 +45,7 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Turns terminal input into key and paste messages. Unlike Textual, it reads escape before a key and in a paste."""
+    """Turns terminal input into key and paste messages. Textual would misread escape before a key, and in a paste."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser

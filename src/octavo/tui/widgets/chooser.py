@@ -195,7 +195,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Move the cursor to the choice to select first. By default, do nothing, so the first choice is selected."""
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
-        """Replace the choices. The typed query stays, and the selected choice too, unless it is the first one."""
+        """Replace the choices. The typed query stays. If the cursor is below the first row, it stays on its choice."""
         selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._list_matches(self.query_one(FilterInput).value)
