@@ -97,7 +97,7 @@ class LazyClient:
         """Reads the API key from the keyring. None before the first request."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
-        """Stands for a request in `activity` if reading the key was slow or failed. None otherwise."""
+        """Entry in `activity` about reading the API key, if this was slow or failed. None otherwise."""
         self._open = asyncio.Event()
 
     def open(self) -> None:

@@ -450,8 +450,8 @@ def _build_session(
     arrival_margin: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session with its cache, drafts and outbox in `namespace`. `label` is its name for the user. Drafts and
-    queued writes move here from the namespaces `earlier_names`. `arrival_margin` is that of `arrival_margin_of`."""
+    """Build a session with its cache, drafts and outbox in `namespace`. `label` names the session to the user. Drafts
+    and queued writes in the namespaces `earlier_names` move here. `arrival_margin_of` returns `arrival_margin`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

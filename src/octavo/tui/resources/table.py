@@ -235,7 +235,7 @@ class DetailLoader:
 
 
 TWO_COLUMNS = 84
-"""Width in cells from which details that are too long for one column have two."""
+"""Minimum width in cells for two columns, which are used if the details are too long for one."""
 HIDDEN_VALUE = "hidden"
 LABELS_OF_PLAIN_VALUES = frozenset({"ID", "path", "slug", "host name", "subdomain", "title"})
 """Labels whose values are shown as they are, because they are never IDs of other items."""

@@ -346,7 +346,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in this order, except compared ones. Drop the queue of an earlier call."""
+        """Compare those of `pages` that have no diff yet, in the background. Replaces the queue of an earlier call."""
         if self._revisions is None or self._revisions.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_compared(page))

@@ -406,7 +406,7 @@ def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, 
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of page fields, such as `title: Home`. None unless `text` starts with such a conflict."""
+    """Return both versions of the page fields in conflict, such as `title: Home`. None if `text` starts otherwise."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled_lines = [line for side in sides for line in side if line.strip()]

@@ -384,7 +384,7 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict and go to the next open one, or clear the choice if it is `kind`."""
+        """Choose `kind` for the selected conflict, then go to the next open one. The same choice again clears it."""
         if (selected := self._selected_conflict) is None:
             return
         earlier_choice = self._choices.by_name.get(selected.name)

@@ -113,7 +113,7 @@ class Comparison:
         self.error_text = ""
         """Error message if the changes could not be loaded. Empty if they were loaded."""
         self.why_outdated: Callable[[], str | None] = lambda: None
-        """Returns why the screen shows an earlier revision: the current one is loading. None if that is shown."""
+        """Returns why the screen still shows an earlier revision. None if it shows the current revision."""
         self.reviews: tuple[Review, ...] = ()
         """All reviews, newest first."""
 
@@ -165,7 +165,7 @@ class Comparison:
         self._on_change()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store a change request (from the cache if not `is_current`). Return True if its revisions or status changed."""
+        """Store a change request (cached if not `is_current`). Return True if its revisions or status have changed."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current

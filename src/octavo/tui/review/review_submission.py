@@ -138,7 +138,7 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """Open the list of pending comments and proposed notes. Show the chosen one on its page."""
+    """Open the list of pending comments and proposed notes. Show the one that the user chooses on its page."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:
@@ -309,7 +309,7 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog that lists pending comments and proposed notes. The result is the one to show on its page, or None."""
+    """Dialog that lists pending comments and proposed notes. The result is what to show on its page, or None."""
 
     shell = cached_property(shell_of)
 
