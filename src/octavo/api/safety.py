@@ -87,7 +87,7 @@ def _line_replacements() -> Mapping[int, str | None]:
 def safe_line(value: str) -> str:
     """Return `value` on one line without unsafe characters. After 300 characters, it is cut."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
-        return value  # for speed: almost all values in long lists are ASCII
+        return value  # For speed: almost all values in long lists are ASCII.
     value = safe_address(value[: LINE_LIMIT * 4])
     return value if len(value) <= LINE_LIMIT else value[: LINE_LIMIT - 1] + "…"
 

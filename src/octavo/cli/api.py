@@ -368,12 +368,12 @@ def run(options: argparse.Namespace) -> int:
     settings = read_settings()
     if options.dry_run:
         return _dry_run(settings, options, request)
-    write_out("")  # fails before the request is sent if standard output is closed
+    write_out("")  # Fails if standard output is closed, before the request is sent.
     client = open_client(options, settings)
     printer = _Printer(options, run_filter)
     failure = asyncio.run(_send(client, request, printer, all_pages=options.all and is_list))
     if failure is not None:
-        from octavo.cli.connection import failure_of  # lazy: only for failures
+        from octavo.cli.connection import failure_of  # lazy: needed only after a failure
 
         raise failure_of(failure, f"run {options.name}") from failure
     return 0
@@ -422,7 +422,7 @@ async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer,
         if items:
             printer.print({"items": items})
         return error
-    except ValueError as error:  # the client refuses to send the API key to this server
+    except ValueError as error:  # The client refuses to send the API key to this server.
         raise Failure(str(error)) from error
     finally:
         await lazy_client.aclose()

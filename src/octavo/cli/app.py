@@ -18,7 +18,7 @@ from octavo.settings import Settings
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-_run_app = lazy("octavo.cli.running_app:run_app")  # lazy: Textual, after the first picture
+_run_app = lazy("octavo.cli.running_app:run_app")  # lazy: loads Textual, after the first picture
 # lazy: the API. Without a target, Octavo shows its first picture before it loads the API.
 _parse_ref = lazy("octavo.cli.refs:parse_ref")
 _resolver = lazy("octavo.cli.refs:RefResolver")

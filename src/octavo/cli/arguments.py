@@ -19,7 +19,7 @@ COMPLETE = "__complete"
 """The hidden command that completion scripts run."""
 _CHOICE = r"[\w-]+"
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
-Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
+Commands = argparse._SubParsersAction  # The return type of `add_subparsers` has no public name.
 GLOBAL_OPTIONS_TITLE = "global options"
 """Title of the help section for options that may stand before or after the name of any command."""
 PEOPLE_BY_ROLE = {

@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
         if not is_app:  # The app installs these hooks after its first picture.
             install_thread_and_log_hooks()
             if options.debug:
-                from octavo.cli.event_log import LOG  # lazy: only for --debug
+                from octavo.cli.event_log import LOG  # lazy: needed only for --debug
 
                 LOG.echo = tell
         if options.command in COMMANDS:

@@ -68,7 +68,7 @@ def run_connected(
 ) -> int:
     """Open a session and run `use_session` with it. Return its exit code, or 0 if it returns None. `action` is for
     error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
-    write_out("")  # fails before a write is sent if standard output is closed
+    write_out("")  # Fails if standard output is closed, before a write is sent.
     session = open_session(options)
 
     async def run() -> int:
@@ -271,7 +271,7 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     try:
         added_entries = await add()
         if not added_entries and await tell_if_run_before(session, options):
-            raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
+            raise Failure("", 0)  # Another command with this --once key wrote meanwhile, so end without an error.
         delete_editor_file(options)
         ids = [each.id for each in added_entries]
         try:

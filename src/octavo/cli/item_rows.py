@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.tui.review.merge_checks import Checks
 
-_run_checks = lazy("octavo.tui.review.merge_checks:run_checks")  # lazy: for the merge checks only
+_run_checks = lazy("octavo.tui.review.merge_checks:run_checks")  # lazy: needed only for merge checks
 
 
 CHANGE_FIELDS = declare_fields(

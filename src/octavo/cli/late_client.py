@@ -128,7 +128,7 @@ class LazyClient:
     async def client(self) -> Client:
         """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read, and
         ValueError if the server must not get the key."""
-        from octavo.client.client import Client  # lazy: httpx
+        from octavo.client.client import Client  # lazy: loads httpx
 
         if self._client is None:
             if self._key_task is None or self._key_task.done():
@@ -160,7 +160,7 @@ class LazyClient:
 
         try:
             return await run_in_thread(lambda: self._load_key(report))
-        except load("octavo.client.credentials:StoreUnavailable") as error:  # lazy: most keys can be read
+        except load("octavo.client.credentials:StoreUnavailable") as error:  # lazy: needed only after a failure
             report(str(error))
             raise LocalFailure(str(error)) from error
         except Unauthorized as error:

@@ -280,7 +280,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     offset, markdown = int(arguments.get("offset", 0)), row["markdown"]
     length_left = max(MAX_RESULT_LENGTH - _RESERVED - _length({**row, "markdown": ""}), _RESERVED)
     part = markdown[offset : offset + length_left]
-    while (length := _length(part)) > length_left:  # JSON escapes quotes and line breaks
+    while (length := _length(part)) > length_left:  # Escapes in JSON make the part longer.
         part = part[: len(part) * length_left // length]
     end = offset + len(part)
     return {**row, "markdown": part, **({"next": end} if end < len(markdown) else {})}

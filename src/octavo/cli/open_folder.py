@@ -16,7 +16,7 @@ from octavo.lazy_import import lazy
 if TYPE_CHECKING:
     from octavo.server.app import Platform
 
-# lazy: the server, after the first screen
+# lazy: loads the server, after the first screen
 _open_folder_platform = lazy("octavo.cli.platforms:open_folder_platform")
 _update_folder = lazy("octavo.cli.platforms:update_folder")
 _index_folder = lazy("octavo.cli.platforms:index_folder")

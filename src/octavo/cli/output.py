@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
     from octavo.tui.terminal.external_editor import Browser
 
-_find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")  # lazy: for --web only
+_find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")  # lazy: needed only for --web
 
 Row = Mapping[str, Any]
 """One JSON object that a command prints: values by field name. Times are `datetime` values."""
@@ -233,14 +233,14 @@ def print_text(options: argparse.Namespace, text: str) -> None:
     except OSError:
         write_out(text)
         return
-    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager handles ctrl+c
+    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # The pager handles ctrl+c.
     try:
-        with suppress(BrokenPipeError):  # the pager was closed before the end
+        with suppress(BrokenPipeError):  # The pager was closed before the end.
             pager.communicate(text.encode("utf-8", "replace"))
         code = pager.wait()
     finally:
         signal.signal(signal.SIGINT, old_handler)
-    if code == 127:  # the shell did not find the pager
+    if code == 127:  # The shell did not find the pager.
         write_out(text)
 
 
@@ -339,8 +339,8 @@ def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
         raise Failure(f"Could not filter: {_first_line(error)}.", USAGE) from None
 
     def run_filter(value: Any) -> None:
-        os.environ.pop("OCTAVO_API_KEY", None)  # jq expressions can read the environment with `env`
-        old_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
+        os.environ.pop("OCTAVO_API_KEY", None)  # Expressions of jq can read the environment.
+        old_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Otherwise ctrl+c has no effect while jq runs.
         try:
             for result in program.input_value(value):
                 write_out((result if isinstance(result, str) else compact_json(result)) + "\n")

@@ -51,7 +51,7 @@ class PlatformFolder:
 
     def why_not_opened(self, error: OSError) -> str:
         """Return sentences for the user that say why the platform cannot be opened, and what to do."""
-        from octavo.server.store import UnusableDatabase  # lazy: the server, only needed after a failure
+        from octavo.server.store import UnusableDatabase  # lazy: loads the server, needed only after a failure
 
         if isinstance(error, UnusableDatabase | NotPrivate):
             cause = (error.strerror or str(error)).rstrip(".")

@@ -303,7 +303,7 @@ class RefResolver:
         return await self._target_from_server(url)
 
     async def _target_from_server(self, url: str) -> RefTarget:
-        from octavo.api.urls import GetContent  # lazy: for unusual URLs only
+        from octavo.api.urls import GetContent  # lazy: needed only for unusual URLs
 
         content = await self.live.fetch(GetContent(url=url))
         if content.space is None:

@@ -53,7 +53,7 @@ _parse_token = lazy("octavo.client.profiles:parse_token")
 _storage_names = lazy("octavo.client.profiles:StorageNames")
 _new_access = lazy("octavo.client.profiles:Access")
 _resolve_profile = lazy("octavo.client.profiles:resolve")
-# lazy: the server, after the first screen
+# lazy: loads the server, after the first screen
 _open_demo_platform = lazy("octavo.cli.platforms:open_demo_platform")
 _is_built = lazy("octavo.cli.platforms:is_built")
 
@@ -307,7 +307,7 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     cache.clear()
     cache.close()
     SearchIndex(settings.cache_folder, namespace).delete_file()
-    shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # older versions of Octavo cached images here
+    shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # Older versions cached images here.
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
 

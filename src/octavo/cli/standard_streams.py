@@ -140,7 +140,7 @@ def write_error(text: str) -> None:
             sys.stderr.write(text if text.isascii() and text.replace("\n", "").isprintable() else _safe_text(text))
             sys.stderr.flush()
         except OSError:
-            _redirect_to_null(sys.stderr)  # the exit code still reports the failure
+            _redirect_to_null(sys.stderr)  # The exit code still reports the failure.
 
 
 def install_main_hooks() -> None:
@@ -176,5 +176,5 @@ def _uncaught_in_thread(args: ExceptHookArgs) -> None:
 
 def _write_traceback(heading: str, error: BaseException) -> None:
     if sys.stderr is not None:
-        with suppress(OSError, ValueError):  # standard error is closed
+        with suppress(OSError, ValueError):  # Standard error is closed.
             sys.stderr.write(_safe_text(redact(heading + "".join(format_exception(error)))))

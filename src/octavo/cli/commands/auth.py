@@ -181,7 +181,7 @@ def _show_token_page(origin: str, *, opens_browser: bool) -> None:
         if opens_browser:
             try:
                 start_browser(TOKEN_PAGE)
-            except Failure as failure:  # not fatal: you can open the page on another computer
+            except Failure as failure:  # Not fatal, because you can open the page on another computer.
                 tell(str(failure))
     elif opens_browser:
         raise Failure(f"Could not open the browser: Octavo does not know the page of {origin} for API keys.", USAGE)
@@ -216,7 +216,7 @@ def _ask_for_api_key(host: str, action: str) -> str:
     try:
         return getpass.getpass(f"API key for {host}: ")
     except KeyboardInterrupt:
-        write_error("\n")  # the shell prompt needs a new line
+        write_error("\n")  # The shell prompt needs a new line.
         raise
 
 

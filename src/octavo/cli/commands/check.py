@@ -256,7 +256,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
             raise
         names_folder = "://" not in options.target and failure.code != FAILED
         hint = f"There is no folder {_target_label(options.target)}. " if names_folder else ""
-        code = USAGE if failure.code == FAILED else failure.code  # FAILED means that there are findings
+        code = USAGE if failure.code == FAILED else failure.code  # The exit code FAILED stands for findings.
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
 

@@ -467,7 +467,7 @@ async def _load_selected_threads(resolver: RefResolver, options: argparse.Namesp
             try:
                 return await load_threads(resolver, await target_of(resolver, at, discussions[at]), **filters)
             except NotFound:
-                return []  # the space or change request was deleted meanwhile
+                return []  # The space or change request was deleted meanwhile.
 
         lists = await gather_bounded(load, discussions)
     threads = [thread for each in lists for thread in each]

@@ -21,7 +21,7 @@ from octavo.settings.file import FILE, InvalidValueError, did_you_mean, quoted, 
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.untrusted_input import read_toml_text
 
-# lazy: Textual
+# lazy: loads Textual
 _accepted_keys = lazy("octavo.tui.widgets.commands:accepted_keys")
 _usable_keys = lazy("octavo.tui.app.user_programs:usable_keys")
 _run_editor = lazy("octavo.tui.terminal.external_editor:run_editor")

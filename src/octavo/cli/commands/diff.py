@@ -30,7 +30,7 @@ from octavo.tui.render.comparison import compare
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-# lazy: on a terminal only
+# lazy: needed only on a terminal
 _diff_as_text = lazy("octavo.tui.render.printing:diff_as_text")
 
 

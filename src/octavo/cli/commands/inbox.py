@@ -199,7 +199,7 @@ async def _wait_until_loaded(loader: InboxLoader, changed: asyncio.Event) -> Non
     while not loader.is_idle:
         changed.clear()
         try:
-            await asyncio.wait_for(changed.wait(), 0.2)  # the loader may become idle without notifying
+            await asyncio.wait_for(changed.wait(), 0.2)  # The loader may become idle without notifying.
         except TimeoutError:
             continue
 

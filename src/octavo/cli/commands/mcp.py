@@ -17,7 +17,7 @@ from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-# lazy: the MCP library, 0.5 s
+# lazy: loads the MCP library in 0.5 s
 _serve = lazy("octavo.cli.mcp_server:serve")
 _toolbox = lazy("octavo.cli.mcp_tools:Toolbox")
 

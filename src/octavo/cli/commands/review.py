@@ -104,7 +104,7 @@ async def _check_revision(
     try:
         count = len(await changed_items(session.live, target, versions))
     except ApiError:
-        count = 0  # the message can do without the number of pages
+        count = 0  # The message then gives no number of pages.
     changes = "1 page changed" if count == 1 else f"{count} pages changed" if count else "it was edited"
     command = f"octavo diff {target.ref.without_page} --against {viewed_id}"
     raise Failure(f"Could not {action}: {changes} since you viewed it. Look: {command}", BLOCKED)
@@ -132,7 +132,7 @@ async def _add_writes(
         raise Failure(f"Could not {action}: {result.message}", BLOCKED)
     if result.kind != "done" or result.result is None:
         if result.error is None and await tell_if_run_before(session, options):
-            raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
+            raise Failure("", 0)  # Another command with this --once key wrote meanwhile, so end without an error.
         if has_review_in_flight(session.outbox.own_entries, at):
             raise Failure(f"Could not {action}: your review is still being sent. Look with: octavo outbox", UNKNOWN)
         raise Failure(

@@ -159,7 +159,7 @@ class Search:
             try:
                 await all_items(self._live, ListThreads(at=at, format="markdown", limit=PAGE_LIMIT))
             except NotFound:
-                return  # the space or change request was deleted meanwhile
+                return  # The space or change request was deleted meanwhile.
 
         await gather_bounded(load, await find_discussions(self._resolver))
 

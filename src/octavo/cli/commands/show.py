@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from octavo.api.users import User
     from octavo.tui.core.session import Session
 
-# lazy: the renderer, for text only
+# lazy: loads the renderer, needed only for text
 _document_as_text = lazy("octavo.tui.render.printing:document_as_text")
 
 

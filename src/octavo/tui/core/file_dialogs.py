@@ -32,7 +32,7 @@ from octavo.tui.widgets.short_texts import first_few, plural
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
-# lazy: for exports only
+# lazy: needed only for exports
 _space_reader = lazy("octavo.files.pulled_folder:SpaceReader")
 _write_summary = lazy("octavo.documents.folders.table_of_contents:write_summary")
 

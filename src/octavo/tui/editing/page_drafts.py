@@ -142,7 +142,7 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
     text that was rejected or cannot be read stays in its file. Raises NotSaved if a draft cannot be saved."""
     if not (files := _orphaned_files(app, space_id, page_id)):
         return
-    from octavo.tui.terminal import external_editor  # lazy: after a crash
+    from octavo.tui.terminal import external_editor  # lazy: needed only after a crash
 
     drafts = {draft.key: draft for draft in page_drafts(app.session.drafts, space_id, page_id)}
     saved_keys: set[PageDraftKey] = set()

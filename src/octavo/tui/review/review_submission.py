@@ -34,7 +34,7 @@ from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
 from octavo.tui.widgets.short_texts import plural, safe, short_age
 
-_open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the text area
+_open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: loads the text area
 
 
 def accept_notes(app: Shell, notes: Sequence[ProposedNote]) -> None:

@@ -231,7 +231,7 @@ def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
     if (first, last) != (0, len(text)):
         return [*run[:first], *_in_visual_order(run[first:last]), *run[last:]]
     is_right_to_left = is_text_right_to_left(text)
-    from bidi import algorithm  # lazy: in the optional extra `bidi`
+    from bidi import algorithm  # lazy: installed only with the extra `bidi`
 
     storage = algorithm.get_empty_storage()
     storage["base_level"], storage["base_dir"] = int(is_right_to_left), "R" if is_right_to_left else "L"

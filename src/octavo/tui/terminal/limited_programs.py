@@ -160,7 +160,7 @@ def start_failure(name: str, program: str, error: OSError, next_step: str) -> Pr
 
 def _limit_files(pid: int) -> None:
     try:
-        from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit  # lazy: Linux only
+        from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit  # lazy: needed only on Linux
     except ImportError:
         return
     with suppress(OSError, ValueError):
