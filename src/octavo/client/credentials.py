@@ -151,7 +151,7 @@ class Keyring:
             self._report(STILL_WAITING)
 
     def _backend(self) -> KeyringBackend:
-        import keyring  # lazy: slow to load, and many runs need no token
+        import keyring  # lazy: it is slow to load, and many runs need no token
 
         preferred_backend = keyring.get_keyring()
         # A chain of backends would write to its first backend, which may store plain text.

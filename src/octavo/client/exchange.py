@@ -339,7 +339,7 @@ async def open_transport(
     """Return a new `HttpTransport`. A thread creates it, because httpx loads slowly. Raises Unsendable."""
 
     def create() -> Transport:
-        from octavo.client.http import HttpTransport  # lazy: httpx, 0.1 s
+        from octavo.client.http import HttpTransport  # lazy: loads httpx (0.1 s)
 
         return HttpTransport(origin, token, httpx_transport=httpx_transport, ca_file=ca_file, ip_address=ip_address)
 

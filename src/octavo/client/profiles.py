@@ -113,7 +113,7 @@ class StorageNames:
                 if not self._read() and self._path.exists():
                     os.replace(self._path, self._path.with_suffix(".unreadable"))
             except OSError:
-                change()  # not written, so the names are valid for this run only
+                change()  # the file is not written, so the names are valid for this run only
                 return
             change()
             record = {

@@ -293,8 +293,8 @@ def _free_name(saved_profiles: Profiles, origin: str, user: User) -> str:
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store a token in the keyring, or if `insecure`, in a file. Return its place, and why the keyring could not store
-    it. The reason is empty if there was no problem."""
+    """Store a token in the keyring, or if `insecure`, in a file. Return the store, and why the keyring failed, else an
+    empty text. The store `session` means not stored. Raises StoreTimeout."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""

@@ -60,8 +60,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why operations are unavailable, by operation type. The inner keys are routes, or paths if only a path is
-        unavailable."""
+        """Why operations are unavailable, by operation type, and then by route, or by path if only this path is."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:
@@ -103,7 +102,7 @@ class Availability:
         parent_route, _, last_segment = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last_segment.startswith("{") or "{" not in parent_route:
             return False
-        # lazy: all operations, because `decode` searches them. A list is rarely missing.
+        # lazy: loads all operations, because `decode` searches them. A list is rarely missing.
         await asyncio.to_thread(load)
         parent_path = url_path(op).rpartition("/")[0]
         while not parent_route.endswith("}"):

@@ -94,7 +94,8 @@ class PageBlame:
         return len(self._checked_ids)
 
     async def load(self) -> AsyncIterator[None]:
-        """Load the page, then compare up to `REVISIONS_PER_BATCH` revisions. Yield after each step. Raises ApiError."""
+        """In the first call, load the page. Compare up to `REVISIONS_PER_BATCH` older revisions. Yield after each step.
+        Raises ApiError."""
         if self._blame is None:
             await self._load_newest()
             yield

@@ -128,7 +128,7 @@ class Drafts:
         return draft.text if (draft := self.find(key)) is not None else None
 
     def find(self, key: str) -> Draft | None:
-        """Return a draft as typed in this process, else the newest on disk, which is then seen. None if missing."""
+        """Return a draft: as typed in this process, else the newest on disk, which then counts as seen. Else None."""
         if (edit := self._current_edits().get(key)) is not None:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:
@@ -141,8 +141,8 @@ class Drafts:
         return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, the newest first. The user has then seen these versions, so
-        that saving such a draft replaces them."""
+        """Return the drafts whose keys begin with `prefix`, the newest first. These versions then count as seen by the
+        user, so that saving such a draft replaces them."""
         stored_versions = self._stored_versions(prefix)
         edits = self._current_edits()
         self._seen |= {key: version for key, version in stored_versions.items() if key not in edits}

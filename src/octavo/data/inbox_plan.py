@@ -126,7 +126,7 @@ class ListedFingerprints:
 
 
 def is_of_content(op: Operation[Any]) -> bool:
-    """Return whether the response to `op` changes only with the revision of the content."""
+    """Return whether the response to `op` changes only when the content gets a new revision."""
     return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
 
 

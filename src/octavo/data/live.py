@@ -458,7 +458,7 @@ class Live:
         """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, the watchers still see
         it as loading."""
         if getattr(op, "page", None) is not None:
-            return fetched.value  # a further page of a list, which `_fetch_next` stores
+            return fetched.value  # `_fetch_next` stores this further page of a list
         response = self._response(op, read_disk=False)
         was_shown = not response.is_loading and response.error is None and response.value == fetched.value
         response.error, response.is_loading = None, is_outdated
@@ -633,7 +633,7 @@ def affected_path(op: Operation[Any]) -> str:
     """Return the path of the resource that a write changes, such as the path of the space for a merge."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(path.split("/")[:6])  # the path of the site: a section appears in several of its lists
+        return "/".join(path.split("/")[:6])  # the path of the site, because several of its lists have the section
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":

@@ -52,7 +52,7 @@ _MAX_STORED_FAILURES = 100
 """Maximum number of failed downloads that are stored for a space."""
 _STATE_KEY = _LOCK = "offline"
 """Name under which `state.db` has the offline spaces, and name of the lock for downloads."""
-# lazy: parts of the API that the first screen does not need
+# lazy: these load parts of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
 _space_fingerprint = lazy("octavo.data.inbox_plan:space_fingerprint")

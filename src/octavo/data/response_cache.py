@@ -147,7 +147,7 @@ class ResponseCache:
 
         def on_written(future: Future[None]) -> None:
             (self.unstored_urls.discard if future.exception() is None else self.unstored_urls.add)(url)
-            if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
+            if self._unwritten.get(url) is unwritten:  # a newer response may have been put meanwhile
                 self._unwritten.pop(url, None)
 
         self._write(write).add_done_callback(on_written)

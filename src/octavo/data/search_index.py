@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for a search or an update of the index
-# lazy: the models of all responses
+# lazy: these load the models of all responses
 _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
@@ -326,7 +326,7 @@ class SearchIndex:
             evicted_ids.append(number)
         _delete_with_replies(db, evicted_ids)
 
-    # Finding
+    # Searching
 
     async def search(
         self,

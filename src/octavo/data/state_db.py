@@ -99,8 +99,8 @@ class StateDb:
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._values: dict[str, tuple[Any, Future[None] | None]] = {}
-        """Changed values, with the futures of their transactions. None for a value that this process has set, such as
-        the space that it shows: other processes do not change it here."""
+        """Changed values by name, each with the future of its transaction. The future is None after `set_value`: this
+        process does not read such a value, for example the space on screen, from disk again."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """`check_changed` calls this if any Octavo process has written to the file."""
@@ -220,7 +220,7 @@ class StateDb:
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
         """Get the lock `role` of a profile, by default this one. Return a function that releases it, or None if another
-        process has it. With `shared`, several processes can have the lock: wait until it is free. Raises NotSaved."""
+        process has it. With `shared`, wait for it: several processes can share the lock. Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory

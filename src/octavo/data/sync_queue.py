@@ -373,7 +373,7 @@ class SyncQueue:
         if earlier is None or earlier.fingerprint != needed.fingerprint:
             self._clear_failure(needed)
             if earlier is not None:
-                self._needed[needed.url].pop(needed.owner)  # moved to the end, because it is now the newest
+                self._needed[needed.url].pop(needed.owner)  # the newest must be the last
         self._needed.setdefault(needed.url, {})[needed.owner] = needed
         self._urls_by_owner.setdefault(needed.owner, set()).add(needed.url)
         self._update_ready(needed.url)

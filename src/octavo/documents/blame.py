@@ -167,7 +167,7 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks that have words, such as table rows. A container, without children, comes before its content."""
+    """Yield the blocks that have words, such as table rows. A container comes before its children, and without them."""
     yield from _with_words(document.blocks)
 
 

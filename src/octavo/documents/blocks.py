@@ -434,7 +434,7 @@ def max_table_rows(columns: int) -> int:
 
 
 def count_tokens(tokens: Iterable[Token]) -> int:
-    """Return the number of tokens of a block, for the maximum of a document. A tag and HTML count as several tokens."""
+    """Return the number of tokens of a block, for the limits of a page. Tags and HTML count as several tokens."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens

@@ -63,7 +63,7 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
         finder.move_equal(_identifiable_drafts(siblings), _look_id)
     long_containers = [draft for draft in all_drafts if _is_container_draft(draft) and _size(draft) >= MIN_MOVED_LENGTH]
     containers_at_level = containers
-    while containers_at_level:  # Outermost containers first, so that their children do not become separate moves.
+    while containers_at_level:  # Outer containers come first, so that their children do not become separate moves.
         level_ids = set(map(id, containers_at_level))
         for status in ("added", "removed"):
             candidates = [draft for draft in long_containers if id(draft) in level_ids or draft.status != status]
@@ -86,7 +86,7 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
     finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
-    all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]  # Also those in moved containers.
+    all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]  # Moved containers have new ones.
     finder.move_equal(_unique_drafts(drafts, all_drafts, "figure", _look_id), _look_id)
     finder.move_neighbors(sibling_lists)
     for draft in containers:
@@ -149,7 +149,7 @@ class _MoveFinder:
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split: set[int] = set()
-        """`id()` of the drafts of containers that cannot move as a whole: a block inside moved alone or stayed."""
+        """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved or stayed."""
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)
@@ -197,7 +197,7 @@ class _MoveFinder:
                     value = similarity_of(candidate.old, draft.new)
                     if value >= at_least:
                         candidates.append((value, candidate, draft))
-        # Most similar pairs first, so that each block gets its own earlier version.
+        # The most similar pairs come first, so that each block gets its own earlier version.
         for _, removed_draft, draft in sorted(candidates, key=itemgetter(0), reverse=True):
             if self._is_free(removed_draft, "removed") and self._is_free(draft, "added"):
                 self._move(removed_draft, draft)

@@ -97,7 +97,7 @@ def leaf_node(block: Block) -> Node:
 
 
 def container_node(block: Block, children: Sequence[Node]) -> Node:
-    """Return a node for a container that is not on the page. Its `look_id` is equal to no other."""
+    """Return a node for a container that was made for the comparison. Its `look_id` is equal to no other."""
     block = block._replace(children=tuple(child.block for child in children))
     titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
     own_texts = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
@@ -298,7 +298,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. A run gets the text of its whole link if no word was in that link before."""
+    """Return the run of each word. In a link that is new for all its words, each run has the text of the whole link."""
     runs = [word.run for word in words]
     kept_indexes = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept_indexes, lambda index: runs[index].link):

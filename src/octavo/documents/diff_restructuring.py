@@ -400,7 +400,7 @@ def _restructured_draft(
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in shown_notes):
             siblings.remove(title)  # The new container, or the note, already shows the title.
-    for container in reversed(containers):  # Innermost first, because `_finish_container` reads inner drafts.
+    for container in reversed(containers):  # Inner ones come first, because `_finish_container` reads them.
         if container.children:
             container.children = _join_splits_inside(container.children, compare)
         if id(container.new) in old_versions:
@@ -434,7 +434,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
         for old_path, new_path, length in paths:
             pair = old_path[depth], new_path[depth]
             kept_lengths[pair] = kept_lengths.get(pair, 0.0) + length
-        # Likely pairs first: a tab keeps its title or most of its text. Lists and items are paired in order.
+        # Likely pairs come first: a tab keeps its title or most of its text. Lists and items are paired in order.
         for old, new in sorted(kept_lengths, key=lambda pair: -_version_value(pair[0], pair[1], kept_lengths[pair])):
             if id(new) not in old_versions and id(old) not in taken_ids:
                 old_versions[id(new)] = old

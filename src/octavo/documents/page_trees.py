@@ -285,7 +285,7 @@ def first_heading(markdown: str) -> str | None:
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """Return `markdown` with `title` in place of the leading heading `before`. Unchanged if the heading is another."""
+    """Return `markdown` with `title` as the leading heading. Unchanged if the leading heading is not `before`."""
     if leading_heading(markdown) != before:
         return markdown
     start = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
@@ -324,7 +324,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of an earlier sibling. Duplicates in `main` are left out."""
+    """Return the pages of `after` with the title or slug of an earlier sibling, unless `main` has this duplicate."""
     new_nodes, main_nodes = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
     parents_before = parent_ids(main_nodes)

@@ -55,7 +55,7 @@ class IncrementalParse:
 
     def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
         """Prepare to parse `markdown` in steps of about `slice_length` characters."""
-        from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
+        from octavo.documents.block_finalizer import BlockFinalizer  # lazy: loads markdown-it (30 ms)
 
         self.source = ""
         """The sanitized source. Complete before the first block is yielded."""
@@ -96,7 +96,7 @@ class IncrementalParse:
         return document
 
     def _read(self) -> Iterator[list[Block]]:
-        from octavo.documents.token_stream import ClosedTags, TokenStream  # lazy: markdown-it, 30 ms
+        from octavo.documents.token_stream import ClosedTags, TokenStream  # lazy: loads markdown-it (30 ms)
         from octavo.documents.tree_builder import Builder
 
         markdown = self._markdown

@@ -252,7 +252,7 @@ class TokenStream:
             if "\\:" in token.content:
                 for child in token.children:
                     if child.type == "text_special" and child.content == ":":
-                        child.type = "escaped_colon"  # Separate, so that it cannot begin an emoji name.
+                        child.type = "escaped_colon"  # A colon of this type cannot begin an emoji name.
 
     def _may_have_label_defined_after(self, end: int, token: Token) -> bool:
         labels = _LABEL.findall(token.content) if "[" in token.content else ()

@@ -227,7 +227,7 @@ _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\
 def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
     """Yield the YAML lines of a key and its value, which may be a scalar, a list or a mapping."""
     scalar = write_scalar(key)
-    # The reader of front matter accepts a name that does not match `_PLAIN_NAME` only in quotes.
+    # Front matter can be read only if a name that does not match `_PLAIN_NAME` is in quotes.
     is_unquoted = scalar == key and not _PLAIN_NAME.fullmatch(key)
     name = f"{indent}'{key}':" if is_unquoted else f"{indent}{scalar}:"
     if isinstance(value, dict) and value:

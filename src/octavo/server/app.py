@@ -352,7 +352,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 def _json(value: Any) -> bytes:
-    # ASCII, because UTF-8 cannot encode lone surrogates.
+    # The response is ASCII, because UTF-8 cannot encode lone surrogates.
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 

@@ -132,7 +132,7 @@ class Fetcher:
                 connection.sock = connected_socket = tls_socket
                 tls_socket.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
-            # The response stays open when the connection is closed.
+            # Closing the connection does not close the response, so `with` does.
             with connection.getresponse() as response:
                 yield response
             if is_late.is_set():

@@ -122,7 +122,7 @@ class Store:
         self._db.executescript(
             "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
             "PRAGMA journal_size_limit = 16777216;"
-            # 256 KiB. The default of 2 MiB is not faster, because the system caches the file.
+            # The cache has 256 KiB. The default of 2 MiB is not faster, because the system caches the file.
             "PRAGMA cache_size = -256;"
         )
         if self._version() == 0:

@@ -243,7 +243,7 @@ def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
     chosen_paths = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen_paths.values()):
         return {name: Path(folder) for name, folder in chosen_paths.items()}, []
-    import platformdirs  # lazy: slow to load
+    import platformdirs  # lazy: it is slow to load
 
     default_folders = platformdirs.PlatformDirs("octavo", appauthor=False)
     folders = {name: Path(chosen_paths[name] or getattr(default_folders, f"user_{name}_dir")) for name in _FOLDERS}

@@ -249,7 +249,7 @@ and `result` is a sentence that says what Octavo does instead."""
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
     """Return a sentence such as ` Did you mean dark?`. Empty if no name is similar to `word`."""
-    from difflib import get_close_matches  # lazy: only for mistakes
+    from difflib import get_close_matches  # lazy: only mistakes need it
 
     similar_names = get_close_matches(word, names, n=1, cutoff=0.7)
     return f" Did you mean {similar_names[0]}?" if similar_names else ""

@@ -150,7 +150,7 @@ class OutboxDelivery:
         start = partial(
             machine.start, now=self._entries.now(), thread_id=thread, baseline=baseline, newest_at=newest_at
         )
-        if started := await self._entries.apply(entry.id, start):  # stored before the request is sent
+        if started := await self._entries.apply(entry.id, start):  # the state is stored before the request is sent
             await self._send_started(started)
 
     async def _send_started(self, entry: OutboxEntry) -> None:

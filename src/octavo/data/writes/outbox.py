@@ -419,7 +419,7 @@ class Outbox:
         return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
-        """End the undo delays and the worker. Wait up to `max_wait` seconds for a running request."""
+        """Queue held entries, stop the worker, and wait up to `max_wait` seconds for a request. Unsent entries stay."""
         await self._release()
         self._worker.stop()
         task, self._task = self._task, None

@@ -36,7 +36,7 @@ W = TypeVar("W", bound=Operation[Any])
 @cache
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
     """Return the table of the kinds of writes, by operation type."""
-    # lazy: parts of the API that the first screen does not need
+    # lazy: these load parts of the API that the first screen does not need
     return {
         **load("octavo.data.writes.comment_kinds:COMMENT_WRITES"),
         **load("octavo.data.writes.change_request_kinds:CHANGE_REQUEST_WRITES"),
@@ -398,7 +398,7 @@ class OutboxEntries:
         if new_entries == old_entries:
             return
         self.all = new_entries
-        # reversed: of several entries with the same created ID, the oldest is used
+        # The order is reversed, so that the oldest of several entries with the same created ID is used.
         self.by_created_id = {entry.created_id: entry for entry in reversed(new_entries)}
         ids = {entry.id for entry in new_entries}
         for entry in old_entries:

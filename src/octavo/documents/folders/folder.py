@@ -92,7 +92,7 @@ class Folder:
     entries: list[ContentsEntry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """The file of the home page, in a folder without a table of contents. Else None."""
+    """The page that comes first in a tree made from the subfolders. None if there is none."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
@@ -163,7 +163,7 @@ class Folder:
         return None if is_outside or "\0" in name else self.actual_path(path)
 
     def actual_path(self, path: Path) -> Path:
-        """Return `path` with the names of files and folders on disk. Only the folded names must be equal."""
+        """Return `path` with its names as they are on disk. Names are compared by `fold`, so case does not matter."""
         path_on_disk = Path()
         for number, step in enumerate(path.parts):
             names = self._names_in(path_on_disk) if step != os.pardir else {}
@@ -244,7 +244,7 @@ def is_page_path(path: str) -> bool:
 
 
 def include_targets(markdown: str) -> Iterator[str]:
-    """Yield the targets of the includes in a page, as written."""
+    """Yield the targets of the `{% include %}` tags in a page, as written."""
     return (match[1] for match in _INCLUDE.finditer(markdown))
 
 
@@ -342,7 +342,7 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of each URL outside code. If it is None, the URL stays."""
+    """Return `markdown` with `new_url(URL)` in place of each URL outside code. The URL stays if the result is None."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)

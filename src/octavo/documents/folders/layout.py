@@ -72,7 +72,7 @@ class PageFile:
 
     @property
     def gap(self) -> str:
-        """The line feeds between front matter and body. One line feed without front matter."""
+        """The line feeds between front matter and body. One line feed if there is no front matter."""
         rest = self.text[self._start :]
         return rest[: len(rest) - len(rest.lstrip("\n"))] if self._start else "\n"
 
@@ -207,7 +207,7 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of front matter with `values`, by API key, in place of those in `existing`. Other keys stay."""
+    """Return the front matter of `existing` with `values` as the values of all `API_KEYS`. Other keys stay."""
     entries = _lines_by_key(existing.lines)
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries.items():
@@ -284,7 +284,7 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of a URL that is rewritten even in a file with its path in Git: an absolute URL, or a path with an ID."""
+"""Start of a URL that is rewritten even if the file has its path in Git: an absolute URL, or a path with an ID."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ class FolderLayout:
         return relative_url(path, page_path, quote(anchor, safe="-_.~:"))
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL or relative path for a reference of the API in the file `start`. Empty if it has no target."""
+        """Return the URL for a reference of the API, or its path relative to the file `start`. Empty without target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -451,7 +451,7 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
     for page in revision.walk():
         if page.type == "document":
             path = page_path(page)
-            is_taken = page.git is None and path in git_paths  # by the page that was the home page before
+            is_taken = page.git is None and path in git_paths  # The former home page may have it.
             yield page.id, f"{page.slug}.md" if is_taken and not page.path else path, "page", False
     for reusable in revision.reusable_contents:
         name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(reusable.title)}.md"

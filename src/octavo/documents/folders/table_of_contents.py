@@ -49,7 +49,7 @@ _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
 def find_root(folder: Path) -> str:
-    """Return the path of the folder of the pages in `folder`, such as `docs`. Empty if they are equal."""
+    """Return the path inside `folder` of the folder with the pages, such as `docs`. Empty if it is `folder` itself."""
     top = folder.resolve()
     result = Folder(top, top)
     _apply_configuration(result)
@@ -142,7 +142,7 @@ def _folder_entries(folder: Folder, readme: Path) -> list[ContentsEntry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[ContentsEntry]:
-    """Return entries for the pages in the folder `path`, sorted by name, except for its page `index`."""
+    """Return entries for the pages in the folder `path`, sorted by name, without `index` and the first page."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         entry_path = path / directory_entry.name
@@ -210,7 +210,7 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEntry]:
-    """Return the entries for `SUMMARY.md` with the given text. Headings below level 1 start groups."""
+    """Return the entries of `SUMMARY.md`. Headings below level 1 start groups, and a divider ends a group."""
     top_entries: list[ContentsEntry] = []
     current_entries = top_entries
     # Only a written ID is a slug: other headings get their ID from the title.
@@ -245,7 +245,7 @@ def _split_between_items(text: str) -> Iterator[str]:
 
 
 def _without_wrappers(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks with the content of hints and other containers in place of the container, to find lists in them."""
+    """Yield the blocks, but instead of a hint or other container, the blocks in it. Lists stay as they are."""
     for block in blocks:
         if block.children and block.kind != "list":
             yield from _without_wrappers(block.children)
@@ -357,7 +357,7 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[ContentsEntry]) -> str:
-    """Return the text of `SUMMARY.md`. Children replace a document without path, or a link without target."""
+    """Return the text of `SUMMARY.md`. An entry with neither path nor target is replaced by its children."""
     lines = [HEADING, ""]
     is_in_group = False
     for entry in entries:

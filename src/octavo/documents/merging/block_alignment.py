@@ -420,7 +420,7 @@ class _Counterparts:
         likeness, words = word_similarity(old, new), set(new.words)
         return not any(
             each.name == old.name
-            # A quick upper bound of the similarity first, to save the slow exact comparison.
+            # A quick upper bound of the similarity comes first, to save the slow exact comparison.
             and 2 * sum(map(words.__contains__, each.words)) > likeness * (len(each.words) + len(new.words))
             and word_similarity(each, new) > likeness
             for each in self.unmoved

@@ -219,8 +219,8 @@ class _PageMerge:
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # The section of this heading was moved. Blocks of the other side that would become part of it go
-                    # before it. These are the blocks up to a heading of the same or a higher level.
+                    # The section of this heading was moved. Blocks of the other side, up to a heading of the same or a
+                    # higher level, would become part of the section, so they go before it.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._children_of_additions(sides[other][:count], other)
@@ -622,7 +622,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         if known_block := next((each for each in conflict.moved_blocks if each in contents_by_block), None):
             joined_conflicts[id(contents_by_block[known_block])].append(conflict)
     for conflicts in joined_conflicts.values():
-        # The conflict at the position in main decides, because a text that the user writes is put at that position.
+        # The choice at the position in main holds for all, because a text that the user writes is put there.
         deciding_conflict = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
             conflict.deciding_conflict = deciding_conflict if conflict is not deciding_conflict else None

@@ -21,7 +21,7 @@ from octavo.server.store import Json, MissingResource
 if TYPE_CHECKING:
     from octavo.documents.merging.revision_merge import RevisionMerge
 
-_merge_revisions = lazy("octavo.documents.merging.revision_merge:merge_revisions")  # lazy: for merges and updates only
+_merge_revisions = lazy("octavo.documents.merging.revision_merge:merge_revisions")  # lazy: only merges need it
 
 
 def change_request_path(at: ChangeRequestRef) -> str:

@@ -459,7 +459,7 @@ class LinkPresenter:
         return {"versionContext": {"type": "changeRequest", "changeRequest": change_request}}
 
     def _page(self, page_id: str) -> Json:
-        # Without child pages, to keep responses small.
+        # Child pages are left out, to keep responses small.
         return present_page({**self._pages[page_id], "pages": []}, self._app)
 
     def _space_fields(self, space_id: str) -> Json:

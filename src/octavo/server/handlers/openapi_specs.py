@@ -114,7 +114,7 @@ def _start_processing(
 
 
 def _read_specification(source: openapi.Source, *, allows_private: bool) -> ProcessedSpecification:
-    # lazy: the reader of specifications, which the demo does not need
+    # lazy: loads the reader of specifications, which the demo does not need
     from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 
     fetcher = Fetcher(allows_private=allows_private, size_limit=MAX_LENGTH)

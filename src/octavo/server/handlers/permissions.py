@@ -42,7 +42,7 @@ _ACTION_PHRASES = {
 
 
 def organization_role(context: RequestContext, organization_id: str, user_id: str | None = None) -> str | None:
-    """Return the organization role of `user_id`, by default the caller. None for guests, and without `membership`."""
+    """Return the organization role of `user_id` (default: the caller). None for guests, disabled and non-members."""
     member = membership(context, organization_id, user_id)
     return member["role"] if member else None
 

@@ -49,8 +49,8 @@ from octavo.server.store import Json, MissingResource, WriteFailure
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
 
-_read_content = lazy("octavo.server.loader:read_content")  # lazy: the reader of folders, for imports only
-_pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which is large
+_read_content = lazy("octavo.server.loader:read_content")  # lazy: only imports need the reader of folders
+_pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: loads reportlab, which is large
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
@@ -162,7 +162,8 @@ def _present_font(context: RequestContext, font: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
-    """Return a font with new files in place of those of the same weight. A key of None only removes. Raises Refusal."""
+    """Return a font with its new files. A new file replaces those of its weight, or with the storage key None, removes
+    them. Raises Refusal."""
     new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}
@@ -235,7 +236,7 @@ def _require_editable(op: imports.Create, context: RequestContext) -> None:
 def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> ImportedFiles:
     if not has_extra("import"):
         raise Refusal(400, f"Could not import: {missing_extra_phrase('import')}")
-    # lazy: beautifulsoup4, markdownify and mammoth, for imports only
+    # lazy: loads beautifulsoup4, markdownify and mammoth, which only imports need
     from octavo.server.import_sources import ImportFailure, read_source
 
     try:
@@ -245,7 +246,7 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
-    _require_editable(op, context)  # again, because the target may have been merged, locked or deleted
+    _require_editable(op, context)  # The target may have been merged, locked or deleted meanwhile.
     loaded, current = _read_imported_content(context, imported), get_revision_at(context, op.at)
     content = {name: [*current[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
     revision = add_edit_revision(context, current, **content, variables=loaded["variables"] | current["variables"])
