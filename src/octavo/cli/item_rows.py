@@ -102,10 +102,10 @@ async def change_row(
 def check_rows(checks: Checks) -> list[dict[str, str]]:
     """Return the merge checks as JSON objects. Their names are the values of `octavo merge --allow`."""
     rows: list[dict[str, str]] = []
-    for fact in checks.info_rows:
-        label = fact.label or (rows[-1]["name"] if rows else "status")
+    for info_row in checks.info_rows:
+        label = info_row.label or (rows[-1]["name"] if rows else "status")
         name = _CHECK_NAMES.get(label, label.replace(" ", "-"))
-        rows.append({"name": name, "status": fact.mark, "text": str(fact.text)})
+        rows.append({"name": name, "status": info_row.mark, "text": str(info_row.text)})
     return rows
 
 

@@ -358,8 +358,8 @@ def _origin(url: str) -> str:
 
 def _pulled_space_id() -> str:
     try:
-        here = Path.cwd()
-        for folder in (here, *here.parents):
+        working_folder = Path.cwd()
+        for folder in (working_folder, *working_folder.parents):
             file = folder / STATE_FILE
             if file.is_file() and file.stat().st_size <= _MAX_STATE:
                 state = parse_json(file.read_bytes())

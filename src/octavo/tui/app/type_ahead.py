@@ -44,19 +44,19 @@ class TypedText:
         self._app = app
         self._has_input = False
         """True if the last letter was typed into an input."""
-        self._is_lost = False
+        self._is_input_gone = False
         """True if the input was closed while the user typed, or could not be opened."""
         self._pause = Delay(app)
 
     def ignore(self) -> None:
         """Drop the letters until the user pauses, because the input for them could not be opened."""
-        self._is_lost, self._has_input = True, False
+        self._is_input_gone, self._has_input = True, False
         self._pause.start(PAUSE, self._reset)
 
     @property
     def is_ignored(self) -> bool:
         """True if letters are dropped now, because their input was closed or could not be opened."""
-        return self._is_lost or (self._has_input and not self.is_input_focused)
+        return self._is_input_gone or (self._has_input and not self.is_input_focused)
 
     @property
     def is_input_focused(self) -> bool:
@@ -64,7 +64,7 @@ class TypedText:
         return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")
 
     def _reset(self) -> None:
-        self._is_lost = self._has_input = False
+        self._is_input_gone = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
         """Return True if a key or paste was meant for an input that has closed. Also store if the user is typing. If
@@ -74,12 +74,12 @@ class TypedText:
             return False
         is_focused = self.is_input_focused
         if self._has_input and not is_focused and not may_close:
-            self._is_lost = True
-        if self._is_lost and not is_focused:
+            self._is_input_gone = True
+        if self._is_input_gone and not is_focused:
             self._has_input = False
             self._pause.start(PAUSE, self._reset)
             return True
-        self._is_lost = False
+        self._is_input_gone = False
         self._has_input = is_focused and isinstance(event, Key) and event.is_printable
         if self._has_input:
             self._pause.start(PAUSE, self._reset)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from octavo.documents.emoji import NamedEmoji
     from octavo.tui.core.shell import Shell
 
-_QUOTED_LINES = 3
+_MAX_QUOTED_LINES = 3
 _SAVED_MESSAGE = "draft saved · clear the text to discard it"
 
 COMPOSER: Commands[Composer] = Commands(
@@ -130,7 +130,7 @@ class Composer(Dialog[str | None]):
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
             frame.set_border_texts(self._title, self._key_hints())
-            quoted = [line for line in with_names(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
+            quoted = [line for line in with_names(self._quoted).splitlines() if line.strip()][:_MAX_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")

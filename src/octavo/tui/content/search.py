@@ -156,7 +156,7 @@ class SearchScreen(Dialog[None]):
             id="hits",
         )
         self.rows.can_focus = False
-        self.rows.is_always_lit = True
+        self.rows.is_always_highlighted = True
         with DialogFrame() as frame:
             frame.set_border_texts("Search everywhere", self._keys_label)
             yield LineInput(

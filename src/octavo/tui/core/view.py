@@ -131,19 +131,19 @@ class TopBar(_Bar):
         left, status = Content(""), self.shell.workspace.connection.status
         full_part = self._right_part(status, show_account=True)
         parts_with_account = [full_part, self._right_part(status, show_account=True, is_short=True)]
-        right_parts = least_parts = [full_part, self._right_part(status), self._right_part(status, is_short=True)]
+        right_parts = shortest_parts = [full_part, self._right_part(status), self._right_part(status, is_short=True)]
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
             parts_with_account, right_parts = [full_part], [full_part, self._right_part(status, is_short=True)]
             status_symbol = self._right_part(status._replace(text=status.text[0]))
             # A connection problem matters more than the title of the organization, but less than the tabs.
-            least_parts = [*right_parts, status_symbol]
+            shortest_parts = [*right_parts, status_symbol]
             if status.text.startswith(("● ", "○ cached ")):
-                right_parts = least_parts
+                right_parts = shortest_parts
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(status, show_account=True, show_user=True)]),
             *((layout, parts_with_account) for layout in _ACCOUNT_LAYOUTS),
-            *((layout, right_parts if layout.title_length else least_parts) for layout in _LAYOUTS),
+            *((layout, right_parts if layout.title_length else shortest_parts) for layout in _LAYOUTS),
         )
         for layout, candidates in layouts:
             left = self._left_part(layout)

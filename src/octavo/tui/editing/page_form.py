@@ -79,11 +79,11 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
     if slug and "slug" not in errors:
         if not _SLUG.fullmatch(slug):
             errors["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
-        elif twin := next(
+        elif page_with_slug := next(
             (each for each in tree.siblings(page.id) if each.id != page.id and fold(each.slug or "") == fold(slug)),
             None,
         ):
-            errors["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
+            errors["slug"] = f"“{page_with_slug.title or 'Untitled'}” at this level already uses this slug."
     if icon and "icon" not in errors:
         if not _ICON.fullmatch(icon):
             errors["icon"] = "Use only lowercase letters, digits, and hyphens. Example: rocket-launch"

@@ -51,7 +51,7 @@ class PageSection:
         self.position_key = key
         """Key under which the reading position in this page is stored."""
         self.heading = PageHeading(key, "")
-        self.is_folded = False
+        self.is_collapsed = False
         self.note = ""
         """Text that is shown instead of the changes, for example while they are loading."""
         self._note_kind: NoteKind = "description"
@@ -101,7 +101,7 @@ class PageSection:
         heading_chunk = self._heading_chunk
         if heading_chunk is None or heading_chunk.page != heading.page or heading_chunk.is_tight != heading.is_tight:
             self._heading_chunk = heading_chunk = heading
-        if self.is_folded or self.diff.chunks:
+        if self.is_collapsed or self.diff.chunks:
             return [heading_chunk]
         text = self.note or self.no_changes_text
         if self._note_chunk is None or self._note_chunk.text != text:

@@ -148,10 +148,10 @@ class DiffNavigation:
             return
         position = self.positions.get(self.contents.page.position_key) if not self.contents.shows_source else None
         block = self._current_block(Block("", key=position.block)) if position is not None else None
-        fold = self._chunk_hiding(block) if block is not None else None
-        if fold is not None:
+        collapsed = self._chunk_hiding(block) if block is not None else None
+        if collapsed is not None:
             self._is_waiting_for_lines = True
-            self._expand(fold)  # After the next build, the position is restored.
+            self._expand(collapsed)  # After the next build, the position is restored.
             return
         span = self._find_span(block) if block is not None else None
         if position is None or span is None:
@@ -195,8 +195,8 @@ class DiffNavigation:
             None,
         )
 
-    def _expand(self, fold: DiffChunk, on_shown: Callable[[], object] | None = None) -> None:
-        self.contents.page.context_size.expanded.update(block.key for block in fold.hidden_blocks)
+    def _expand(self, collapsed: DiffChunk, on_shown: Callable[[], object] | None = None) -> None:
+        self.contents.page.context_size.expanded.update(block.key for block in collapsed.hidden_blocks)
         self.builder.build(on_shown)
 
     @property
@@ -272,10 +272,10 @@ class DiffNavigation:
         for chunk_index in self.page_chunk_range:
             each = self.contents.shown_diff.chunks[chunk_index]
             if is_page_block:
-                is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
+                contains_block = any(may_contain(top, block) and contains(top) for top in each.blocks)
             else:
-                is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
-            if is_here:
+                contains_block = bool(each.threads) or (each.block is not None and each.block.key == block.key)
+            if contains_block:
                 for span in self.cursor.spans_of(chunk_index):
                     if span.block is block:
                         return span
@@ -380,7 +380,7 @@ class DiffNavigation:
             first=spans[0].first, last=len(self.pane.viewport.virtual_lines.lines(span.chunk_index)) - 1
         )
 
-    def open_fold(self, key: str) -> None:
+    def expand_collapsed(self, key: str) -> None:
         """Expand the collapsed blocks whose chunk has this key, and select the first of them."""
         chunks = self.contents.shown_diff.chunks
         blocks = ((index, chunks[index].block) for index in self.page_chunk_range)
@@ -419,7 +419,7 @@ class DiffNavigation:
         """Expand the selected unchanged blocks. For other blocks, show more unchanged blocks around all changes."""
         selected = self.cursor.current()
         if selected is not None and selected.block.kind == "fold":
-            self.open_fold(selected.block.key)
+            self.expand_collapsed(selected.block.key)
             return
         self.contents.page.context_size.increase()
         self.builder.build()
@@ -474,9 +474,9 @@ class DiffNavigation:
         return self._go_to_heading(block)
 
     def _go_to_heading(self, block: Block) -> bool:
-        if (fold := self._chunk_hiding(block)) is not None:
+        if (collapsed := self._chunk_hiding(block)) is not None:
             self._opening_position = None
-            self._expand(fold, partial(self._go_to_heading, block))
+            self._expand(collapsed, partial(self._go_to_heading, block))
             return True
         if (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to="top")

@@ -337,9 +337,9 @@ class DiffView(Reader):
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
         # Threads without missing replies are not marked as requested, because a reply may arrive later.
-        if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
-            self._requested_replies |= wanted
-            self.post_message(self.RepliesRequested(tuple(wanted)))
+        if ids_to_request := (visible_keys & incomplete_keys) - self._requested_replies:
+            self._requested_replies |= ids_to_request
+            self.post_message(self.RepliesRequested(tuple(ids_to_request)))
 
     # Links and messages
 
@@ -350,7 +350,7 @@ class DiffView(Reader):
         ):
             return
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
-            self.navigation.open_fold(clickable.target)
+            self.navigation.expand_collapsed(clickable.target)
         elif clickable.kind in ("fold", "tab") and (compared := self.contents.page.compared) is not None:
             block, chunk = compared.find(clickable.target), rows[clickable.line].chunk_index
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):

@@ -56,7 +56,7 @@ _get_collection = lazy("octavo.api.collections:Get")
 _get_site = lazy("octavo.api.sites:Get")
 _get_user = lazy("octavo.api.users:Get")
 _show_image = lazy("octavo.tui.reader.page_dialogs:show_image")
-_choose_path = lazy("octavo.tui.core.file_dialogs:save_file")
+_save_file = lazy("octavo.tui.core.file_dialogs:save_file")
 _text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
 
 
@@ -296,7 +296,7 @@ def open_target(
         case links.UrlLink(url=url):
             confirm_link(app, url, text=text)
         case links.FileLink() if at is not None:
-            app.background(_save_file(app, at, target))
+            app.background(_save_linked_file(app, at, target))
         case links.FileLink(name=name):
             app.say(f"{name} is a file in the space. Press F to list the files.", tone="care")
         case links.ReusableContentLink(path=path):
@@ -429,12 +429,12 @@ async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str,
     with suppress(ApiError):
         file = await find_file(app.session.live, at, links.FileLink("", PurePosixPath(target.path).name, target.path))
     if file is not None:
-        _choose_path(app, file)
+        _save_file(app, file)
     else:
         open_target(app, target, href=href, text=text)
 
 
-async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
+async def _save_linked_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
     with explained(f"Could not save {target.name}"):
         file = await find_file(app.session.live, at, target)
     if file is None and app.session.kind == "folder" and target.path.startswith("../"):
@@ -442,7 +442,7 @@ async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None
     elif file is None:
         app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
     else:
-        _choose_path(app, file)
+        _save_file(app, file)
 
 
 async def show_reusable_content(

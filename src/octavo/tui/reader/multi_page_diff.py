@@ -87,7 +87,7 @@ class MultiPageContents(DiffContents):
 
     @property
     def not_searched(self) -> str:
-        left_out = [each for each in self.sections if each.is_folded or each.is_missing]
+        left_out = [each for each in self.sections if each.is_collapsed or each.is_missing]
         return plural(len(left_out), "page") if left_out else ""
 
     @property
@@ -113,7 +113,7 @@ class MultiPageContents(DiffContents):
             starts.append(len(joined.chunks))
             joined.chunks += [
                 *section.rows(is_first=not joined.chunks),
-                *(() if section.is_folded else section.diff.chunks),
+                *(() if section.is_collapsed else section.diff.chunks),
             ]
         joined.hidden_counts = sum((each.diff.hidden_counts for each in self.sections), start=joined.hidden_counts)
         self.built_diff, self.built_starts = joined, (*starts, len(joined.chunks))
@@ -213,11 +213,11 @@ class SectionBuilder(DiffBuilder):
             if on_shown is not None:
                 on_shown()
 
-    def fold(self, section: PageSection, *, is_folded: bool) -> None:
-        """Collapse a page to its heading if `is_folded`. Otherwise, expand it."""
-        if section.is_folded is not is_folded:
-            section.is_folded = is_folded
-            section.heading = replace(section.heading, is_folded=is_folded)
+    def set_collapsed(self, section: PageSection, *, is_collapsed: bool) -> None:
+        """Collapse a page to its heading if `is_collapsed`. Otherwise, expand it."""
+        if section.is_collapsed is not is_collapsed:
+            section.is_collapsed = is_collapsed
+            section.heading = replace(section.heading, is_collapsed=is_collapsed)
             self.show_sections()
 
     def sections_in_view(self) -> Iterator[PageSection]:
@@ -269,7 +269,7 @@ class MultiPageNavigation(DiffNavigation):
         return self._change_in(self.contents.page, chunk_index, step)
 
     def _change_in(self, section: PageSection, chunk_index: int, step: int) -> BlockSpan | None:
-        if section.is_folded:
+        if section.is_collapsed:
             return None
         start, chunks = self._body_start(section), section.diff.chunks
         return self._next_change_in(chunks, start, max(-1, min(len(chunks), chunk_index - start)), step)
@@ -309,14 +309,14 @@ class MultiPageNavigation(DiffNavigation):
         return selected is not None and selected.block.kind == PAGE_ROW
 
     def show_more_context(self) -> None:
-        if self.contents.page.is_folded:
-            self.builder.fold(self.contents.page, is_folded=False)
+        if self.contents.page.is_collapsed:
+            self.builder.set_collapsed(self.contents.page, is_collapsed=False)
         else:
             super().show_more_context()
 
     def show_less_context(self) -> None:
         if self.is_on_heading:
-            self.builder.fold(self.contents.page, is_folded=True)
+            self.builder.set_collapsed(self.contents.page, is_collapsed=True)
         else:
             super().show_less_context()
 
@@ -335,8 +335,8 @@ class MultiPageNavigation(DiffNavigation):
             self.cursor.select(spans[0], scroll_to=None)  # The click was on another page.
         if target != f"{PAGE_ROW} {section.key}":
             return False
-        if section.is_folded or not self.retry(section):
-            self.builder.fold(section, is_folded=not section.is_folded)
+        if section.is_collapsed or not self.retry(section):
+            self.builder.set_collapsed(section, is_collapsed=not section.is_collapsed)
         return True
 
     def store_position(self) -> None:
@@ -353,8 +353,8 @@ class MultiPageNavigation(DiffNavigation):
         if section is not self.contents.page or self.pane.viewport.is_outdated:
             return  # If the lines are outdated, because the pane has no width, the block is still collapsed in them.
         block = self._current_block(Block("", key=position.block))
-        if (fold := self._chunk_hiding(block)) is not None:
-            self._expand(fold, partial(self._restore_position, section, position))
+        if (collapsed := self._chunk_hiding(block)) is not None:
+            self._expand(collapsed, partial(self._restore_position, section, position))
         elif (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
             self.pane.viewport.show_in_row(span.start, position.row)

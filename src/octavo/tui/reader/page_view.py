@@ -97,9 +97,9 @@ class PageLinks:
                 return
 
     def _select_tab(self, name: str) -> None:
-        wanted_name = fold(name).strip()
+        folded_name = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
-        found_tab = next((tab for tab in tabs if wanted_name in (tab_slug(tab), _title(tab))), None)
+        found_tab = next((tab for tab in tabs if folded_name in (tab_slug(tab), _title(tab))), None)
         if found_tab is None:
             explain(self.pane, f"This page has no tab “{name}”.")
             return
@@ -213,8 +213,8 @@ class PageBlockCommands(BlockCommands):
             super().copy()
 
     def text_of(self, span: BlockSpan) -> str:
-        around = reversed(blocks_around(self.pane.viewport, span))
-        return copied_text(span.block, next((block for block in around if block.kind in ("table", "record")), None))
+        containers = reversed(blocks_around(self.pane.viewport, span))
+        return copied_text(span.block, next((block for block in containers if block.kind in ("table", "record")), None))
 
     @property
     def why_no_comment(self) -> str | None:

@@ -206,7 +206,7 @@ def _estimate_height(chunk: _Chunk) -> int:
     return 2 if chunk.conflict is None else 12
 
 
-def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
+def _only_with_conflicts(group: Commands[Any]) -> Commands[Any]:
     find_target: Callable[[Any], Any] = group.find_target
     return group.for_target(
         lambda view: find_target(view) if view.contents.conflicts else None,
@@ -236,15 +236,15 @@ class ThreeWayView(Reader):
     FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ("three.next",)
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = Reader.DELAYED_COMMANDS | {"next", "previous", "unfold"}
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _while_conflicts(THREE_WAY_COMMANDS),
-        _while_conflicts(
+        _only_with_conflicts(THREE_WAY_COMMANDS),
+        _only_with_conflicts(
             FIND_COMMANDS.only("filter").with_changed(
                 "filter", id="three.find", help="Find text in the conflicts", shown=False
             )
         ),
-        _while_conflicts(READ_ON_COMMANDS),
-        _while_conflicts(MOTION_COMMANDS.without("read_back")),
-        _while_conflicts(PAN_COMMANDS),
+        _only_with_conflicts(READ_ON_COMMANDS),
+        _only_with_conflicts(MOTION_COMMANDS.without("read_back")),
+        _only_with_conflicts(PAN_COMMANDS),
     )
     contents: ConflictContents
 

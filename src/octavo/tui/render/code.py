@@ -58,10 +58,10 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         else context.shared_by_slices("size", bounds.whole_block, _code_size)
     )
     row_count = whole_size.rows
-    fold = None
+    toggle = None
     is_collapsed = is_code_collapsed(block, row_count, context.view_state)
     if attrs.get("expandable") and row_count > COLLAPSED_LINES + 2:
-        fold = Clickable("fold", block.key)
+        toggle = Clickable("fold", block.key)
         rows = rows[: max(0, COLLAPSED_LINES - first_row)] if is_collapsed else rows
         if not rows:
             return []
@@ -126,7 +126,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         styles,
         title=title,
         right=right,
-        foot=_footer_pieces(fold, hidden_count, overflow, pan, styles, box_width - 8),
+        foot=_footer_pieces(toggle, hidden_count, overflow, pan, styles, box_width - 8),
         background=styles.surface,
         edges=(has_start(block), has_end(block) or bool(hidden_count)),
     )
@@ -191,14 +191,14 @@ def _title_pieces(block: Block, styles: Styles) -> Sequence[StyledText]:
 
 
 def _footer_pieces(
-    fold: Clickable | None, hidden_count: int, overflow: int, pan: int, styles: Styles, available_width: int
+    toggle: Clickable | None, hidden_count: int, overflow: int, pan: int, styles: Styles, available_width: int
 ) -> list[StyledText]:
     glyphs = styles.glyphs
     note = [decoration(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted)] if overflow else []
-    if fold is None:
+    if toggle is None:
         return note
     label = f"{glyphs.closed} {plural(hidden_count, 'more line')}" if hidden_count else f"{glyphs.opened} fewer lines"
-    lines = [decoration(label, styles.accent, fold)]
+    lines = [decoration(label, styles.accent, toggle)]
     pieces = [*lines, decoration(f" {glyphs.separator} ", styles.muted), *note] if note else lines
     return pieces if width_of(pieces) <= available_width else lines
 
@@ -252,8 +252,8 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
     title_lines = wrap_text(description, styles.strong, width - 2) if has_start(block) else []
 
     def head(*, is_whole: bool) -> list[Line]:
-        fold = decoration(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)))
-        return indent(title_lines, [fold], [decoration("  ")])
+        toggle = decoration(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)))
+        return indent(title_lines, [toggle], [decoration("  ")])
 
     if not is_open:
         return head(is_whole=False)

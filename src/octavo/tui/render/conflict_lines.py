@@ -38,7 +38,7 @@ from octavo.tui.render.styles import PLAIN, Styles
 
 FIELDS = "fields"
 """Kind of a conflict about the title and the page options."""
-_OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
+_OFFERED_CHOICES: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def prepare_conflicts(
         )
         main_text_here = _standalone_text(conflict, conflict.main)
         offered_choices = [
-            *map(MergeChoice, _OFFERED),
+            *map(MergeChoice, _OFFERED_CHOICES),
             *([MergeChoice("words")] if conflict.merged_text is not None else []),
         ]
         own_choice = (choices or {}).get(stored_name(name))
@@ -245,7 +245,7 @@ _NUMBER_WIDTH = 5
 """Width in cells of the line numbers, which conflicts do not show."""
 
 
-_SIDE_LINES = 160
+_MAX_SIDE_LINES = 160
 """Maximum number of lines that are shown of each side and of the result."""
 _NAMES_OF_KINDS = {
     "row": "table row",
@@ -448,20 +448,20 @@ def _render_side(context: LayoutContext, chunks: Iterable[DiffChunk], width: int
             for line in _without_numbers(render_diff_chunk(context, chunk, side_widths))
             if line.text.strip()
         ]
-        is_apart = bool(all_lines and lines) and chunk.slice_number < 2
-        all_lines += [*([Line([])] if is_apart else []), *lines]
-        if len(all_lines) > _SIDE_LINES:
+        needs_blank_line = bool(all_lines and lines) and chunk.slice_number < 2
+        all_lines += [*([Line([])] if needs_blank_line else []), *lines]
+        if len(all_lines) > _MAX_SIDE_LINES:
             return _shorten(all_lines, source, context.styles, width)
     return all_lines
 
 
 def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list[Line]:
-    shown_letters = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
-    hidden_lines = round((len(source) - shown_letters) / max(1, shown_letters) * _SIDE_LINES)
+    shown_letters = sum(len(line.text.strip()) for line in lines[:_MAX_SIDE_LINES])
+    hidden_lines = round((len(source) - shown_letters) / max(1, shown_letters) * _MAX_SIDE_LINES)
     if hidden_lines <= 0:
         return lines
     text = f"{styles.glyphs.ellipsis} About {hidden_lines} more lines are not shown. Press e to see all lines in your editor."
-    return [*lines[:_SIDE_LINES], *wrap_text(text, styles.muted, width)]
+    return [*lines[:_MAX_SIDE_LINES], *wrap_text(text, styles.muted, width)]
 
 
 def _against_base(piece: StyledText) -> StyledText:
@@ -494,7 +494,7 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
     text: list[Line] = []
     for chunk in (each for each in _all_chunks(comparison) if each.kind not in ("title", "label")):
         text += render_unconflicted(context, chunk, width)
-        if len(text) > _SIDE_LINES:
+        if len(text) > _MAX_SIDE_LINES:
             text = _shorten(text, comparison.new.source, styles, width)
             break
     while text and not text[0].text.strip():

@@ -277,10 +277,10 @@ class DeferredContent:
 
     def take_missing(self) -> MissingContents:
         """Return the missing keys of all caches in this thread, each with its cache. Clears the lists."""
-        taken = [(cache, key) for cache in self for key in cache.missing]
+        missing_keys = [(cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
-        return taken
+        return missing_keys
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

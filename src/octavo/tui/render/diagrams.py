@@ -200,8 +200,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         title_match = _TITLE.search(front_match[1] or "")
         title, text = (title_match[1].strip(" \"'") if title_match else ""), text[front_match.end() :]
     text = _REMARK.sub("", _DIRECTIVE.sub("", text))
-    if spoken_match := _ACCESSIBLE_TITLE.search(text):
-        title = title or spoken_match[1].strip()
+    if accessible_title := _ACCESSIBLE_TITLE.search(text):
+        title = title or accessible_title[1].strip()
     text = _ACCESSIBLE_DESCRIPTION.sub("", _ACCESSIBLE_TITLE.sub("", text)).strip()
     if text.startswith("sequenceDiagram"):
         sequence = _SequenceDiagram()

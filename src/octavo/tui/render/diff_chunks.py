@@ -41,7 +41,7 @@ class PageHeading:
     """Titles of the parent pages, such as `Guides › API`."""
     badges: tuple[tuple[str, str], ...] = ()
     """Short texts at the right, such as `+12` or `viewed`, each with the name of its style in `Styles`."""
-    is_folded: bool = False
+    is_collapsed: bool = False
     """True if the page is collapsed: only its heading is shown."""
 
 

@@ -145,7 +145,7 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
         else []
     )
     title = [
-        decoration(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, clickable),
+        decoration(f"{glyphs.closed if page.is_collapsed else glyphs.opened} ", styles.muted, clickable),
         *sign,
         StyledText(drawable_text(styles, page.title), styles.strong, clickable),
         *([StyledText(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
@@ -153,7 +153,7 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
     title = truncate(title, width - width_of(badges), glyphs.ellipsis)
     gap = StyledText(" " * (width - width_of(title) - width_of(badges)))
     row = Line([*title, gap, *badges], block)
-    return [row] if page.is_folded else [row, Line([decoration(glyphs.horizontal * width, styles.line)], block)]
+    return [row] if page.is_collapsed else [row, Line([decoration(glyphs.horizontal * width, styles.line)], block)]
 
 
 def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:

@@ -144,16 +144,16 @@ class _FormulaLayout:
                 rows.append([[]])
             else:
                 rows[-1][-1].append(part)
-        is_apart = "matrix" in environment or environment in ("cases", "array")
+        is_table = "matrix" in environment or environment in ("cases", "array")
         cells = [[self.row_box(_LatexReader(tuple(cell))) for cell in row] for row in rows]
-        cells = [[box.strip() if is_apart or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
+        cells = [[box.strip() if is_table or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
         cells = [row for row in cells if any(box.width for box in row)]
         left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
         if not self._is_stacked:
-            text = "; ".join((" " if is_apart else "").join(box.baseline_row for box in row).strip() for row in cells)
+            text = "; ".join((" " if is_table else "").join(box.baseline_row for box in row).strip() for row in cells)
             return FormulaBox((f"{left}{text}{right}",))
         return formula_boxes.add_brackets(
-            left, formula_boxes.align_columns(cells, "  " if is_apart else "", has_equations=not is_apart), right
+            left, formula_boxes.align_columns(cells, "  " if is_table else "", has_equations=not is_table), right
         )
 
     def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:

@@ -203,12 +203,12 @@ def _summary_parts(
 
 
 def _render_bar(
-    context: LayoutContext, left: list[StyledText], address: StyledText, summary: str, right: str, width: int
+    context: LayoutContext, left: list[StyledText], path: StyledText, summary: str, right: str, width: int
 ) -> list[Line]:
     styles, available_width = context.styles, width - 1
     right_pieces = [decoration(right, styles.muted)] if right else []
     summary_pieces = [decoration("  "), decoration(summary, styles.text)] if summary else []
-    rows = wrap_address(left, address, available_width)
+    rows = wrap_path(left, path, available_width)
     if width_of(rows[-1]) + width_of(summary_pieces) <= available_width:
         rows[-1] = [*rows[-1], *summary_pieces]
     else:
@@ -219,15 +219,15 @@ def _render_bar(
     return [Line(pad(with_background(styles.surface, row), width, styles.surface)) for row in rows]
 
 
-def wrap_address(method: list[StyledText], address: StyledText, width: int) -> list[list[StyledText]]:
+def wrap_path(method: list[StyledText], path: StyledText, width: int) -> list[list[StyledText]]:
     """Return a method and its path as lines that break after slashes. Continuation lines are indented."""
     indent_width = width_of(method)
     rows = [method]
     if indent_width > width // 2:
         indent_width = 2
         rows.append([decoration("  ")])
-    for segment in re.split("(?<=/)", address.text):
-        for part in wrap([address._replace(text=segment)], width - indent_width):
+    for segment in re.split("(?<=/)", path.text):
+        for part in wrap([path._replace(text=segment)], width - indent_width):
             if width_of(rows[-1]) + width_of(part) > width:
                 rows.append([decoration(" " * indent_width)])
             rows[-1] = [*rows[-1], *part]
@@ -290,7 +290,7 @@ def _render_all_operations(context: LayoutContext, specification: Specification,
     operations = list(specification.operations())
     for method, path in operations[:_MAX_LISTED]:
         left = [StyledText(method.upper().ljust(8), method_style(method, styles))]
-        lines += [Line(row) for row in wrap_address(left, StyledText(path, styles.text), width)]
+        lines += [Line(row) for row in wrap_path(left, StyledText(path, styles.text), width)]
     if len(operations) > _MAX_LISTED:
         lines.append(Line([decoration(f"and {len(operations) - _MAX_LISTED} more", styles.muted)]))
     return lines

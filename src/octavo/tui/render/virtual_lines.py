@@ -166,8 +166,8 @@ class ChunkLayout(NamedTuple):
                 return render(chunk)
             deferred.take_missing()
             lines = render(chunk)
-            if missed := deferred.take_missing():
-                missing[id(chunk)] = missed
+            if missing_contents := deferred.take_missing():
+                missing[id(chunk)] = missing_contents
             return lines
 
         return render_and_record

@@ -403,9 +403,9 @@ class AllPagesLayout:
             badges.append(("changed since viewed", "warning"))
         kinds = [kind for kind in page.kinds if kind != "edited"]
         badges = [(" and ".join(kinds), "muted")] * bool(kinds) + badges
-        return PageHeading(page.key, page.title, page.sign, self._parent_titles(page), tuple(badges), section.is_folded)
+        return PageHeading(page.key, page.title, page.sign, self._path_of(page), tuple(badges), section.is_collapsed)
 
-    def _parent_titles(self, page: ChangedPage) -> str:
+    def _path_of(self, page: ChangedPage) -> str:
         ancestors = [node for node in self._pages.widget.outline.path(page.key) if node.key != page.key]
         return " › ".join(str(node.label) for node in ancestors if node.kind != "section")
 
@@ -427,7 +427,7 @@ class AllPagesLayout:
             if len(self._loading) >= MAX_PARALLEL:
                 return
             page = self._changed_pages[section.key]
-            needs_load = not section.is_loaded and not section.is_folded and section.key not in self._failed
+            needs_load = not section.is_loaded and not section.is_collapsed and section.key not in self._failed
             if needs_load and page.is_document and self._revisions.old is not None and section.key not in self._loading:
                 self._loading.add(section.key)
                 work: WorkType[None] = partial(self._load, section, page, self._revisions)
@@ -448,7 +448,7 @@ class AllPagesLayout:
             each
             for each in (*sections[current_index:], *sections[:current_index])
             if each.key not in self._loaded_in_search | self._failed
-            and not each.is_folded
+            and not each.is_collapsed
             and self._changed_pages[each.key].is_document
         ]
 

@@ -50,7 +50,7 @@ from octavo.tui.widgets.short_texts import plural
 _UNKNOWN_CHANGE = "Words changed or are gone since this comment."
 
 
-_Goal = int | str | Comment | links.AnchorLink
+_JumpTarget = int | str | Comment | links.AnchorLink
 """Target of a jump: a thread, a heading, a block key, or the first (1) or last (-1) open thread."""
 
 
@@ -58,7 +58,7 @@ class _PendingJump(NamedTuple):
     """Jump that waits until the page `page_key` is loaded."""
 
     page_key: str
-    goal: _Goal
+    target: _JumpTarget
 
 
 class WordChanges:
@@ -347,28 +347,28 @@ class PageDiff:
         self._select_initial_block()
         if self._pending_jump is None or self._layout.shown_key != self._pending_jump.page_key:
             return
-        key, goal = self._pending_jump
+        key, target = self._pending_jump
         if self._documents is not None:
             self._pending_jump = None
-            self._view.call_after_refresh(self._go_to_goal, goal)
+            self._view.call_after_refresh(self._go_to_target, target)
         elif self._layout.is_described(key):
             self._pending_jump = None
-            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
-            threads = [goal] if isinstance(goal, Comment) else threads
+            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else []
+            threads = [target] if isinstance(target, Comment) else threads
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # There is no diff in which to select the thread.
 
-    def _go_to_goal(self, goal: _Goal) -> None:
+    def _go_to_target(self, target: _JumpTarget) -> None:
         jump: Callable[[], object]
-        match goal:
+        match target:
             case int():
-                jump = partial(self.pane.navigation.go_to_thread, goal, starts_at_edge=True)
+                jump = partial(self.pane.navigation.go_to_thread, target, starts_at_edge=True)
             case str():
-                jump = partial(self._select_block, goal)
+                jump = partial(self._select_block, target)
             case links.AnchorLink(anchor):
                 jump = partial(self._go_to_heading, anchor)
             case _:
-                jump = partial(self._show_thread, goal)
+                jump = partial(self._show_thread, target)
         self.pane.waiting_commands += (jump,)
         self.pane.run_waiting_commands()
 
@@ -393,7 +393,7 @@ class PageDiff:
         if self._initial_block is not None and self._pages.select_page(self._initial_block[0]):
             self._pending_jump, self._initial_block = _PendingJump(*self._initial_block), None
             self.show()
-            if self._pending_jump.goal:
+            if self._pending_jump.target:
                 self._view.call_after_refresh(self.pane.focus)
 
     def _show_thread(self, thread: Comment) -> None:

@@ -413,12 +413,12 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
             each.user.id for each in (await live.fetch(requested_reviewers_op(at))).items if each.user is not None
         }
         author_id = request.author_id
-        wanted_ids = [each for each in names if each not in requested_ids and each != author_id]
-        if not wanted_ids:
+        new_ids = [each for each in names if each not in requested_ids and each != author_id]
+        if not new_ids:
             reason = "created by this person" if set(names) == {author_id} else "already requested from these people"
             return PlannedWrite(request, name, reason)
-        effect = f"will request {', '.join(names[each] for each in wanted_ids)}"
-        return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, wanted_ids))
+        effect = f"will request {', '.join(names[each] for each in new_ids)}"
+        return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, new_ids))
 
     intro = "People with a review of a change request get a new request, which makes their review outdated."
     _start_plan(app, target, BulkAction("Request", "Requested reviews of", intro, plan, "edit", UNDECIDED))

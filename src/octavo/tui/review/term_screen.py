@@ -56,7 +56,7 @@ MAX_SUGGESTIONS = 100
 """Maximum number of suggestions that one command adds."""
 MAX_LISTED = 300
 """Maximum number of occurrences that the confirmation lists."""
-_NAMED_PAGES = 5
+_MAX_NAMED_PAGES = 5
 _DIALOG_WIDTH = 64
 """Width of a line in the confirmation, in cells."""
 
@@ -215,9 +215,9 @@ def _replace(
 def _skipped_note(outcome: TermOutcome) -> str:
     if not outcome.refused:
         return ""
-    reasons = list(outcome.refused.items())[:_NAMED_PAGES]
+    reasons = list(outcome.refused.items())[:_MAX_NAMED_PAGES]
     pages_text = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
-    more_count = len(outcome.refused) - _NAMED_PAGES
+    more_count = len(outcome.refused) - _MAX_NAMED_PAGES
     others_text = f", and {plural(more_count, 'more page')}" if more_count > 0 else ""
     return f"Skipped {pages_text}{others_text}."
 
@@ -289,7 +289,7 @@ def _why_no_occurrences(view: TermScreen) -> str | None:
     return None
 
 
-TERM_PLACE_COMMANDS: Commands[TermScreen] = Commands(
+OCCURRENCE_COMMANDS: Commands[TermScreen] = Commands(
     "places",
     (
         Command("replace", "e", "Replace", "Replace the selected places in the change request", writes=True,
@@ -315,7 +315,7 @@ class TermScreen(ListView[TermRow]):
         "Press esc to go back to the change request."
     )
     CSS_PATH = "term_screen.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TERM_PLACE_COMMANDS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OCCURRENCE_COMMANDS,)
 
     def __init__(self, term_search: TermSearch) -> None:
         super().__init__()

@@ -182,7 +182,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return matched.match.highlight(title, "bold $primary") if matched.match else title
 
     def on_mount(self) -> None:
-        self.rows.is_always_lit = True
+        self.rows.is_always_highlighted = True
         self.rows.can_focus = False
         self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
         self._list_matches("")
@@ -376,12 +376,12 @@ class Picker(Chooser[T | None, T]):
         if not self.has_listed_choices:
             self._choices = choices
         elif self.is_attached:
-            was_touched = bool(self.rows.cursor)
+            has_moved_cursor = bool(self.rows.cursor)
             self.show_choices(choices)
             self.query_one(DialogFrame).set_border_texts(title, self.FOOT)
             if query := self.query_one(FilterInput).value.strip():
                 self._search_later(query)
-            elif not was_touched:
+            elif not has_moved_cursor:
                 self.select_initial()
 
     def preview(self, choice: Choice[T]) -> None:

@@ -141,7 +141,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """A list without items shows `empty`, and below it `hint`, which says what the user can do."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
-        self.is_always_lit = False
+        self.is_always_highlighted = False
         """True if the cursor is highlighted even while another widget has the focus."""
         self.counts = ListCounts(self)
         self.query_text = ""
@@ -675,7 +675,7 @@ class ItemPainter:
     def _item(self, index: int, width: int) -> list[Strip]:
         widget = self._list
         is_cursor = index == widget.cursor and widget.can_select(index)
-        cursor_style = "" if not is_cursor else "lit" if widget.has_focus or widget.is_always_lit else "blurred"
+        cursor_style = "" if not is_cursor else "lit" if widget.has_focus or widget.is_always_highlighted else "blurred"
         if (entry := self._cache.get(index)) is None:
             if len(self._cache) >= _CACHE_SIZE:
                 self._cache.clear()

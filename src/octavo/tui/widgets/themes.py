@@ -251,14 +251,14 @@ def adapt_palette(theme: Theme) -> Palette:
     colors = {name: Color.parse(system_colors[name]) for name in names}
     background, surface, panel = (colors[name] for name in names[:3])
     strongest = WHITE if theme.dark else BLACK
-    grounds = (background, surface, panel)
-    text = _first_with_contrast(lambda share: colors["foreground"].blend(strongest, share), grounds, MIN_CONTRAST + 2)
+    surfaces = (background, surface, panel)
+    text = _first_with_contrast(lambda share: colors["foreground"].blend(strongest, share), surfaces, MIN_CONTRAST + 2)
     cursor = _first_with_contrast(
         lambda share: background.blend(colors["primary"], 0.3 * (1 - share)), (text,), MIN_CONTRAST + 1.5
     )
 
     def readable_color(color: Color) -> str:
-        return _first_with_contrast(lambda share: color.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
+        return _first_with_contrast(lambda share: color.blend(strongest, share), (*surfaces, cursor), MIN_CONTRAST).hex
 
     def background_tint(color: Color, strength: float) -> str:
         return _first_with_contrast(
