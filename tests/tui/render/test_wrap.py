@@ -53,6 +53,12 @@ def lines(text: str, width: int) -> list[str]:
         ("새 이름(name)으로", 10, ["새 이름", "(name)으로"]),
         ("그리고 ${passage}를", 12, ["그리고", "${passage}를"]),
         ("map[string]int", 8, ["map", "[string]", "int"]),
+        ("ce qui écoute :", 13, ["ce qui", "écoute :"]),
+        ("dit « bonjour » ici", 12, ["dit", "« bonjour »", "ici"]),
+        ("自动选择最优解 ，所以", 15, ["自动选择最优", "解 ，所以"]),
+        ("مرحلة التطوير ، يعد", 13, ["مرحلة", "التطوير ، يعد"]),
+        ("in the .env file", 7, ["in the", ".env", "file"]),
+        ("mot : un", 3, ["mot", ":", "un"]),
     ],
 )
 def test_lines_break_by_the_rules_of_the_script(text: str, width: int, expected: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Lines of styled text, and functions that cut, pad, indent, frame and wrap them before painting.
 
-Lines break at spaces, between CJK characters (never before closing or after opening marks), between the syllables of
-scripts without spaces, and after hyphens in compound words. Other words break only if they are longer than a line.
+Lines break at spaces, between CJK characters, between the syllables of scripts without spaces, and after hyphens in
+compound words, but never before closing or after opening marks. Other words break only if they are longer than a line.
 """
 
 from __future__ import annotations
@@ -419,6 +419,10 @@ _CJK = (
 )
 _OPENING = "（［｛「『【〔《〈｟“‘(\\[{"
 _CLOSING = "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
+_STRANDED_MARK = re.compile(
+    r"[«‹„¿¡(\[{（［｛「『【〔《〈]+ |\S+ +(?:[:;!?.,%…»›)\]}]+ *$|[،؛؟、。，．！？：；）］｝」』】〕》〉])"
+)
+"""Matches an opening mark or a word, a space, and a closing mark, which stay on one line: `« word` and `word :`."""
 _MARKS = "\u0300-\u036f\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\u200d"
 _THAI_LETTER, _THAI_LEADING_VOWEL = "[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]", "[\u0e40-\u0e44\u0ec0-\u0ec4]"
 _THAI_MARK = "[\u0e2f-\u0e3a\u0e45-\u0e4e\u0eaf-\u0ebd\u0ec6-\u0ece]"
@@ -543,11 +547,16 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
     if cells(text) <= width:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
-    start = end = used_width = 0
+    start = end = used_width = last_start = last_end = 0
     for match in _word_pattern(text).finditer(text):
         word = match.group()
         trimmed_word = word.rstrip(" ")
         word_width = cells(trimmed_word)
+        if used_width + word_width > width and last_start > start:
+            last_width = cells(text[last_start : match.start()])
+            if last_width + word_width <= width and _STRANDED_MARK.match(text[last_start : match.end()]):
+                spans.append((start, last_end))
+                start, used_width = last_start, last_width
         if used_width + word_width > width:
             head = _hyphenated_head(trimmed_word, width - used_width)
             if head or end > start:
@@ -559,7 +568,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
                 start = rest + piece_end
             word_width = cells(text[start : match.start() + len(trimmed_word)])
         if trimmed_word:
-            end = match.start() + len(trimmed_word)
+            last_start, last_end, end = match.start(), end, match.start() + len(trimmed_word)
         used_width += word_width + len(word) - len(trimmed_word)
     if end > start or not spans:
         spans.append((start, max(start, end)))
