@@ -24,6 +24,8 @@ def test_surplus_cells_are_joined_to_the_last_column() -> None:
     assert [row.children[1].plain() for row in table.children] == ["x || y", "2 | 3", "2 | 3"]
     (open_table,) = parse("A | B\n--|--\n1 | 2 | 3\n").blocks
     assert [cell.plain() for cell in open_table.children[0].children] == ["1", "2 | 3"]
+    (closed,) = parse("| A | B |\n|---|---|\n| 1 | 2 ||\n| 1 | 2 | |\n| or | || |\n").blocks
+    assert [row.children[1].plain() for row in closed.children] == ["2", "2", "||"]
     (quote,) = parse("> | A | B |\n> |---|---|\n> | 1 | x || y |\n").blocks
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
 

@@ -123,8 +123,9 @@ def _read_table(state: StateBlock, start: int, end: int) -> bool:
             cells = escapedSplit(row.strip())
             cells = cells[1:] if not cells[0] else cells
             cells = cells[:-1] if cells and not cells[-1] else cells
-            has_divider = [cell.strip() for cell in cells[columns:]] == ["***"]
-            if len(cells) > columns and not has_divider:
+            surplus = [cell.strip() for cell in cells[columns:]]
+            has_divider = surplus == ["***"]
+            if not has_divider and (any(surplus) or (surplus and not cells[columns - 1].strip())):
                 last.content = "|".join(cells[columns - 1 :]).strip()
     if has_divider:
         state.push("hr", "hr", 0).map = [state.line - 1, state.line]
