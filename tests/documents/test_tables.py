@@ -98,8 +98,9 @@ def test_html_table_has_typed_columns() -> None:
 
 def test_paragraph_of_a_list_item_in_a_cell_begins_after_its_bullet() -> None:
     cell = "<p>a</p><ol><li><p>b</p><ul><li><p>c</p></li><li>d</li></ul></li><li><h4>e</h4></li></ol>"
+    cell += '<ol start="3"><li>f</li></ol>'
     (table,) = parse(f"<table><tr><td>{cell}</td></tr></table>").blocks
-    assert table.children[0].plain() == "a\n1. b\n  • c\n  • d\n2. e"
+    assert table.children[0].plain() == "a\n1. b\n  • c\n  • d\n2. e\n3. f"
 
 
 def test_html_table_spans_blank_lines_and_nested_tables() -> None:

@@ -72,6 +72,12 @@ class HtmlTag(NamedTuple):
         """Return whether `name` is among the classes of the element."""
         return name in self.attrs.get("class", "").split()
 
+    @property
+    def first_number(self) -> int:
+        """Number of the first item, if the element is a numbered list."""
+        start = self.attrs.get("start", "1")
+        return int(start) if start.isdecimal() and len(start) < 10 else 1
+
 
 class HtmlToken(NamedTuple):
     """A tag or a text, with its range in the source. Entities in the text are decoded, and white space is unchanged."""

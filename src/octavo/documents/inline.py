@@ -274,7 +274,7 @@ class RunBuilder:
         if name == "mark" or (name == "span" and html_attrs.get("style")):
             colors = parse_colors(html_attrs.get("style", ""))
             return _OpenElement(name, "mark" if colors or name == "mark" else None, attrs=colors)
-        return _OpenElement(name, _MARKS.get(name))
+        return _OpenElement(name, _MARKS.get(name), number=tag.first_number - 1)
 
     def _link_element(self, html_attrs: Mapping[str, str]) -> _OpenElement:
         if anchor := html_attrs.get("id") or html_attrs.get("name"):

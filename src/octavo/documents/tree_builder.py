@@ -227,12 +227,7 @@ def _container_kind(tag: HtmlTag) -> tuple[str, dict[str, Any]]:
     if html_attrs.get("data-tag") == "hint" or tag.has_class("hint"):
         return "hint", {"style": html_attrs.get("data-style") or "info"}
     if name in ("ul", "ol"):
-        start = html_attrs.get("start", "1")
-        return "list", {
-            "ordered": name == "ol",
-            "start": int(start) if start.isdecimal() and len(start) < 10 else 1,
-            "tight": True,
-        }
+        return "list", {"ordered": name == "ol", "start": tag.first_number, "tight": True}
     if name in _LISTS:
         return _LISTS[name], {}
     attrs: dict[str, Any] = {key: html_attrs[key] for key in ("align", "dir") if html_attrs.get(key)}
