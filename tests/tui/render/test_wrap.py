@@ -140,3 +140,8 @@ def test_numbers_of_a_hebrew_list_are_at_the_right() -> None:
 def test_ordered_list_may_start_at_zero() -> None:
     lines = lay_out(parse("0. zero\n1. one\n").blocks, 40, Styles.plain())
     assert [line.text for line in lines] == [" 0. zero", " 1. one"]
+
+
+def test_script_letters_at_a_word_are_not_part_of_it() -> None:
+    source = "<sub>note</sub> Q<sub>stock</sub>, x<sup>2</sup>, V<sub>USB IO</sub> <sup>remark</sup>"
+    assert lay_out(parse(source).blocks, 70, Styles.plain())[0].text == "note Q_stock, x², VUSB IO remark"

@@ -28,6 +28,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 _MAX_SCRIPT_LENGTH = 3
 """A superscript or subscript word with more letters is shown muted instead of in small letters."""
+_LONG_WORD = re.compile(rf"(?=.*[^\W\d_])\S{{{_MAX_SCRIPT_LENGTH + 1},}}")
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -104,6 +105,10 @@ def render_each_run(
             run = run._replace(text=icon_text(str(run.attrs.get("name", "")), " ".join(adjacent_texts), styles))
             if not run.text and all_runs[index + 1 :] and (not index or all_runs[index - 1].text[-1:].isspace()):
                 all_runs[index + 1] = all_runs[index + 1]._replace(text=all_runs[index + 1].text.removeprefix(" "))
+        is_script = bool({"sup", "sub"} & run.marks) and index > 0
+        if is_script and all_runs[index - 1].text[-1:].isalnum() and _LONG_WORD.fullmatch(run.text):
+            # In `Q<sub>stock</sub>`, two words without a sign between them would look like one.
+            run = run._replace(text=("^" if "sup" in run.marks else "_") + run.text)
         is_first = index == 0 or not _same_link(all_runs[index - 1], run)
         is_last = index + 1 == len(all_runs) or not _same_link(run, all_runs[index + 1])
         if run.link and run.kind != "image":
