@@ -635,22 +635,27 @@ _OTHER_MARKS = ("", "_", "~~")
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Let a mark such as `**` open or close next to Chinese, Japanese or Korean letters, as in `**「是」**的`."""
+    """Let a mark such as `**` open or close next to Chinese, Japanese or Korean letters, as in `**「是」**的`.
+    GitBook writes italic text as `一_个_字` in such text, but escapes a `_` that is no mark."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
     if before < _FIRST_CJK and after < _FIRST_CJK:
         return scanned
+    mark = state.src[start:end]
     return Scanned(
-        scanned.can_open or (not isWhiteSpace(ord(after)) and _is_cjk_boundary(before, after)),
-        scanned.can_close or (not isWhiteSpace(ord(before)) and _is_cjk_boundary(after, before)),
+        scanned.can_open or _is_cjk_boundary(before, mark, after),
+        scanned.can_close or _is_cjk_boundary(after, mark, before),
         scanned.length,
     )
 
 
-def _is_cjk_boundary(outside: str, inside: str) -> bool:
-    is_letter = outside >= _FIRST_CJK and any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)
-    return is_letter and (isMdAsciiPunct(ord(inside)) or isPunctChar(inside))
+def _is_cjk_boundary(outside: str, mark: str, inside: str) -> bool:
+    """Return whether a mark can stand between a letter such as `的` outside the formatted text and a letter inside."""
+    if isWhiteSpace(ord(inside)) or outside < _FIRST_CJK or mark.startswith("__"):
+        return False
+    is_letter = any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)
+    return is_letter and (mark == "_" or isMdAsciiPunct(ord(inside)) or isPunctChar(inside))
 
 
 def pair_delimiters(state: StateInline) -> None:

@@ -102,6 +102,7 @@ class ClosedTags:
 
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_INDENTED_LINE = re.compile(r"\n[ \t]+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _LABEL_OR_ESCAPE = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 """An escaped character, or a label such as `[1]` and a colon after it. With escapes first, the time is linear."""
@@ -170,9 +171,7 @@ class _InlineState(StateInline):
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
         scanned = super().scanDelims(start, canSplitWord)
-        if not canSplitWord or (scanned.can_open and scanned.can_close):
-            return scanned
-        return scan_next_to_cjk(self, start, scanned)
+        return scanned if scanned.can_open and scanned.can_close else scan_next_to_cjk(self, start, scanned)
 
 
 class _FootnoteDefinitions(dict[str, Any]):
@@ -245,7 +244,8 @@ class TokenStream:
                 Diagnostic(line, "This paragraph has too much formatting, so it is shown as source.")
             )
         else:
-            state = _InlineState(token.content, parser(), self._env, token.children)
+            source = _INDENTED_LINE.sub("\n", token.content)
+            state = _InlineState(source, parser(), self._env, token.children)
             parser().inline.tokenize(state)
             for rule in parser().inline.ruler2.getRules(""):
                 rule(state)
