@@ -94,16 +94,17 @@ def test_late_response_does_not_replace_a_newer_one_of_another_instance(tmp_path
     fast.close()
 
 
-def test_response_removed_before_the_write_is_not_stored(tmp_path: Path) -> None:
-    cache, written = ResponseCache(tmp_path, "mia"), Event()
-    cache._writer.submit(lambda db: written.wait(20))
+def test_cleared_responses_are_not_in_the_file(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path, "mia")
+    (tmp_path / "cache-v1.db.damaged").write_bytes(b"the pages of an earlier file")
+    put(cache, (spaces.Get(at=HERE), SPACE.model_copy(update={"title": "Secret plans"})))
+    assert any(b"Secret plans" in path.read_bytes() for path in tmp_path.iterdir())
     cache.put(spaces.Get(at=HERE), SPACE)
     cache.clear()
     assert cache.get(spaces.Get(at=HERE)) is None
-    written.set()
-    cache.flush()
-    assert cache.get(spaces.Get(at=HERE)) is None
     cache.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["cache-v1.db"]
+    assert b"Secret plans" not in (tmp_path / "cache-v1.db").read_bytes()
 
 
 def test_profiles_have_separate_responses(tmp_path: Path) -> None:

@@ -244,8 +244,10 @@ def arrival_margin_of(origin: str) -> float:
 
 
 class LocalRemains(NamedTuple):
-    """Numbers of drafts and queued changes that are still on this machine after a sign-out."""
+    """What is still on this machine after a sign-out."""
 
+    cache_error: str
+    """Sentence that says why the cached pages could not be deleted. Empty if they were deleted."""
     draft_count: int
     queued_count: int
     """Number of changes that will be sent after the next sign-in."""
@@ -254,7 +256,7 @@ class LocalRemains(NamedTuple):
 
     def sentences(self) -> list[str]:
         """Return a sentence for the user about each kind of data that remains."""
-        sentences: list[str] = []
+        sentences = [self.cache_error] if self.cache_error else []
         if self.draft_count:
             drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"
             sentences.append(f"{drafts} on this computer.")
@@ -273,10 +275,10 @@ class LocalRemains(NamedTuple):
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
     """Delete the cached data of an account on this machine, and if `drafts`, also the drafts. Queued changes stay.
     Return how much remains. Raises NotSaved."""
-    remaining_drafts = 0
+    cache_error, remaining_drafts = "", 0
     waiting_entries: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
-        _clear_caches(settings, name)
+        cache_error = _clear_caches(settings, name) or cache_error
         state = StateDb(settings.state_folder, name)
         try:
             waiting_entries += OutboxEntries(state, state.now).all
@@ -289,7 +291,8 @@ def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bo
             state.close()
     undecided = [each for each in waiting_entries if each.needs_user or each.state == "pending"]
     refused_entries = [each for each in waiting_entries if each.state == "failed" and not each.needs_user]
-    return LocalRemains(remaining_drafts, len(waiting_entries) - len(undecided) - len(refused_entries), len(undecided))
+    queued_count = len(waiting_entries) - len(undecided) - len(refused_entries)
+    return LocalRemains(cache_error, remaining_drafts, queued_count, len(undecided))
 
 
 def delete_local_data(settings: Settings, namespace: str) -> None:
@@ -302,13 +305,18 @@ def delete_local_data(settings: Settings, namespace: str) -> None:
         state.close()
 
 
-def _clear_caches(settings: Settings, namespace: str) -> None:
-    cache = ResponseCache(settings.cache_folder, namespace)
-    cache.clear()
+def _clear_caches(settings: Settings, namespace: str) -> str:
+    """Delete the cached data of an account. Return a sentence that says why this failed, or an empty string."""
+    cache, error_message = ResponseCache(settings.cache_folder, namespace), ""
+    try:
+        cache.clear()
+    except OSError as error:
+        error_message = f"Could not delete the cached pages: {error}. Delete the folder {settings.cache_folder}."
     cache.close()
     SearchIndex(settings.cache_folder, namespace).delete_file()
     shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # Older versions cached images here.
     FirstPicture(settings.cache_folder, namespace, "").delete()
+    return error_message
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only_reason: str = "") -> SignInMethods:

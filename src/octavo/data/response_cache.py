@@ -24,6 +24,7 @@ from octavo.data.database import (
     rename_database,
     shows_damage,
     time_of_timestamp,
+    transaction,
 )
 from octavo.data.sync_queue import Version
 
@@ -264,11 +265,24 @@ class ResponseCache:
             yield StoredResponse(row_number, op, body, time_of_timestamp(requested_at))
 
     def clear(self) -> None:
-        """Delete all data of this profile."""
+        """Delete all data of this profile, and make the file smaller. Blocks until this is done. Raises OSError."""
+        self.flush()
+        if self._is_damaged:
+            self._reopen()
+        if self._path is None and self.notices:
+            raise OSError("the file cannot be opened")
         self._unwritten.clear()
         self.versions.clear()
-        for table in _TABLES:
-            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?")
+        try:
+            with transaction(self._db):
+                for table in _TABLES:
+                    self._db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self._namespace,))
+        except sqlite3.Error as error:
+            raise OSError(describe_error(error)) from None
+        with suppress(sqlite3.OperationalError):  # another process may be using the file, or the disk may be full
+            self._db.execute("VACUUM")
+        for damaged_file in self._path.parent.glob(f"{FILE_NAME}.damaged*") if self._path is not None else ():
+            damaged_file.unlink(missing_ok=True)
 
     def flush(self) -> None:
         """Wait until all data is on disk."""

@@ -252,10 +252,10 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     accounts = StorageNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
-    deleted_phrase = "cached pages" if signed_out.deletion_problem else "API key and cached pages"
-    _print_line(
-        f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted_phrase}."
-    )
+    deleted = [] if signed_out.deletion_problem else ["API key"]
+    deleted += [] if remains.cache_error else ["cached pages"]
+    deleted_sentence = f" Deleted the {' and '.join(deleted)}." if deleted else ""
+    _print_line(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}).{deleted_sentence}")
     for each in remains.sentences():
         _print_line(each)
     if remains.draft_count:
