@@ -114,8 +114,8 @@ def recheck(
     page_counts: Mapping[str, int] | None = None,
     expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
 ) -> list[NeededResponse]:
-    """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Their pages are at
-    most `max_pages`, but at least one response is chosen.
+    """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Together, they have
+    at most `max_pages` pages, but at least one response is chosen.
 
     `expected_interval` returns the expected time between changes of a response. `page_counts` is by URL, by default 1.
     """

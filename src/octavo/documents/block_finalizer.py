@@ -289,7 +289,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child_digest: str) -> str:
-    """Return a hash of the text or title of a block. Unless the block is only text, add its kind and first child."""
+    """Return a hash of a block's text or title. Unless it is plain text, its kind and first child are hashed, too."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:

@@ -17,7 +17,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Minimum result of `similarity` for two containers with the same title, or without titles if either is empty."""
+"""`similarity` is at least this for two containers with the same title, or without titles if one of them is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word."""
@@ -34,7 +34,7 @@ _MIN_CODE_SIMILARITY = 0.85
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_EDIT_SIMILARITY = 0.75
-"""Minimum similarity of two blocks if either is also elsewhere, or if they begin list items of unequal length."""
+"""Minimum similarity to pair two blocks if either also occurs elsewhere, or if they begin items of unequal length."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum number of characters of a block that is recognized at another position."""
@@ -205,7 +205,8 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """Return the look ID of the only version elsewhere, if `gap` edits one block below a heading. Otherwise, None."""
+    """If `gap` edits the block below a heading, and one of its versions is also elsewhere, return its look ID, else
+    None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

@@ -261,7 +261,7 @@ _WHITESPACE_NAMES = {" ": "space", "\n": "line break", "\t": "tab", "\u00a0": "n
 
 
 def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the attributes that differ between two blocks. `level` and `language` count only within a kind."""
+    """Return the attributes that differ between two blocks: `level` and `language` only for blocks of the same kind."""
     before, after = compared_attributes(old), compared_attributes(new)
     if old.kind != new.kind:
         for name in ("level", "language"):

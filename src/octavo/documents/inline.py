@@ -69,7 +69,7 @@ class _OpenElement:
 
 
 class RunBuilder:
-    """Collects the runs of a text, and keeps track of the current format. `anchors` collects the IDs of links."""
+    """Collects the runs of a text, and keeps track of the current format. `anchors` has the HTML IDs of links."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []

@@ -171,7 +171,7 @@ def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
 
 
 def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
-    """Return the tree without the pages with these IDs and their children."""
+    """Return the tree without the pages with these IDs, and without the pages below them."""
     return [
         _with_changed_children(page, lambda children: remove_pages(children, page_ids))
         for page in pages
@@ -313,7 +313,7 @@ def _with_changed_children(page: Json, change: Callable[[Pages], Pages]) -> Json
 
 @dataclass(frozen=True)
 class DuplicatePage:
-    """A page that a change gives the same title or slug as a sibling."""
+    """A page that has the same title or slug as a sibling because of a change."""
 
     id: str
     titles: tuple[str, str]

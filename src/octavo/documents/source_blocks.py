@@ -82,7 +82,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and its key in the base."""
+        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and the key of its base."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:

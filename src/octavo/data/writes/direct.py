@@ -61,11 +61,10 @@ class UnfinishedWrite(NamedTuple):
 async def lock_write(
     state: StateDb, lock_name: str, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Prevent other writes with the same `lock_name` during the `with` block, in all processes of this profile. Raises
-    NotSaved.
+    """Prevent other writes with the same `lock_name` during the `with` block, in all processes of this profile. Yield
+    False if another write has this lock. Raises NotSaved.
 
-    The value of the block is False if another write has this lock. After a cancel or a crash, the lock stays for
-    `unfinished_writes`.
+    After a cancel or a crash, the lock stays with `attempt` and `later_writes`, for `unfinished_writes`.
     """
     record = _encode(attempt, later_writes)
     stop_sending = state.try_lock(_SENDING_LOCK, shared=True)

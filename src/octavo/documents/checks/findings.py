@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag such as `{% hint` on or after a line, or before for end tags. Else, the line's."""
+        """Return the range of a tag such as `{% hint` at or after a line, before for an end tag, else of the line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

@@ -409,7 +409,7 @@ class CheckedFolder:
     def _locations_of_links(
         self, index: SpaceIndex, page_ids: Collection[str] | None = None
     ) -> dict[str, list[FileRange]]:
-        """Return by page ID where the table of contents links to `page_ids`, or if None, to pages linked repeatedly."""
+        """Return by page ID where the table of contents links to `page_ids`, or if None, more than once to a page."""
         if self.summary is None:
             return {}
         references_by_page_id: dict[str, list[PageReference]] = {}

@@ -118,7 +118,7 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
-    """Return whether most runs of three words of a deletion are new in `edit`, even in another notation."""
+    """Return whether `edit` adds most sequences of three words of a deletion again, perhaps in another notation."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
     if not deleted or not added or not deletion.is_deletion:
         return False
