@@ -35,7 +35,7 @@ from octavo.api.safety import safe_json
 from octavo.cli.api import ArgumentFiles, parse_values
 from octavo.cli.standard_streams import Failure
 from octavo.client import profiles
-from octavo.client.credentials import KeyFiles, StoreUnavailable
+from octavo.client.credentials import StoreUnavailable, TokenFiles
 from octavo.client.profiles import StorageNames
 from octavo.client.responses import message_in, parse_response
 from octavo.data import inbox_responses
@@ -358,7 +358,7 @@ def read_accounts(place: ReaderFolder, data: bytes) -> str:
 
 def read_key(place: ReaderFolder, data: bytes) -> str:
     place.file("p.json", data)
-    return result_or_error(lambda: KeyFiles(place.folder).get("https://a.example", "p"), StoreUnavailable)
+    return result_or_error(lambda: TokenFiles(place.folder).get("https://a.example", "p"), StoreUnavailable)
 
 
 def reader_of_state(statement: str, show: Callable[[StateDb], object]) -> Callable[[ReaderFolder, bytes], str]:

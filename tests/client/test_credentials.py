@@ -16,7 +16,14 @@ import pytest
 from keyring.backend import KeyringBackend
 from pydantic import SecretStr
 
-from octavo.client.credentials import STILL_WAITING, TRUSTED_BACKENDS, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
+from octavo.client.credentials import (
+    STILL_WAITING,
+    TRUSTED_BACKENDS,
+    Keyring,
+    StoreTimeout,
+    StoreUnavailable,
+    TokenFiles,
+)
 from octavo.client.profiles import ending, fingerprint, parse_token
 from octavo.concurrency import Overdue, run_in_thread, run_with_timeout
 from octavo.private_files import NotPrivate, read_private, write_private
@@ -228,7 +235,7 @@ async def test_thread_result_or_error_reaches_the_caller() -> None:
 def test_key_files_are_private(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        KeyFiles(tmp_path / "a" / "keys").put(ORIGIN, "work", KEY)
+        TokenFiles(tmp_path / "a" / "keys").put(ORIGIN, "work", KEY)
     finally:
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
@@ -236,7 +243,7 @@ def test_key_files_are_private(tmp_path: Path, umask: int) -> None:
 
 
 def test_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
-    files = KeyFiles(tmp_path)
+    files = TokenFiles(tmp_path)
     assert files.get(ORIGIN, "work") is None
     files.put(ORIGIN, "work", KEY)
     assert text_of(files.get(ORIGIN, "work")) == KEY_TEXT
@@ -247,7 +254,7 @@ def test_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
 
 
 def test_key_file_writable_by_others_is_refused(tmp_path: Path) -> None:
-    files = KeyFiles(tmp_path)
+    files = TokenFiles(tmp_path)
     files.put(ORIGIN, "work", KEY)
     path = tmp_path / "work.json"
     for mode in (0o644, 0o660, 0o602, 0o610):
@@ -283,7 +290,7 @@ def test_key_file_of_another_owner_is_refused(tmp_path: Path) -> None:
 def test_malformed_key_file_is_reported(tmp_path: Path, kept: str) -> None:
     write_private(tmp_path / "work.json", kept)
     with pytest.raises(StoreUnavailable, match="in again"):
-        KeyFiles(tmp_path).get(ORIGIN, "work")
+        TokenFiles(tmp_path).get(ORIGIN, "work")
 
 
 def test_failed_write_leaves_the_file_unchanged(tmp_path: Path) -> None:
@@ -298,7 +305,7 @@ def test_failed_write_leaves_the_file_unchanged(tmp_path: Path) -> None:
 def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnavailable, match="Could not write to"):
-        KeyFiles(tmp_path / "file" / "keys").put(ORIGIN, "work", KEY)
+        TokenFiles(tmp_path / "file" / "keys").put(ORIGIN, "work", KEY)
 
 
 @pytest.mark.parametrize("given", [KEY_TEXT, f"  {KEY_TEXT}\r\n", f"Bearer {KEY_TEXT}", f"bearer\t{KEY_TEXT}\n"])

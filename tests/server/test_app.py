@@ -12,7 +12,7 @@ import pytest
 from octavo.api import comments, organizations, spaces, users
 from octavo.api.bodies import Markdown
 from octavo.api.openapi_document import document
-from octavo.server.app import BODY_CAP, Platform
+from octavo.server.app import BODY_SIZE_LIMIT, Platform
 from octavo.server.rest import RequestContext
 from tests.server.small_platform import ACME, START, Ask, Clock, Refusal, check_refused, small_context, space_with
 
@@ -153,7 +153,7 @@ async def test_error_does_not_repeat_the_invalid_value(ask: Ask) -> None:
 async def test_body_may_have_one_mebibyte(ask: Ask, over: int) -> None:
     space = await space_with(ask)
     body = {"body": {"markdown": ""}}
-    room = BODY_CAP - len(json.dumps(body)) + over
+    room = BODY_SIZE_LIMIT - len(json.dumps(body)) + over
     content = json.dumps({"body": {"markdown": "x" * room}})
     answer = await ask.http("POST", f"/v1/spaces/{space.id}/comments", content=content)
     assert answer.status_code == (413 if over else 200)

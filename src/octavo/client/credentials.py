@@ -216,7 +216,7 @@ def _unreachable_error() -> StoreUnavailable | None:
     return StoreUnavailable(cause, start)
 
 
-class KeyFiles:
+class TokenFiles:
     """Stores each token in a file, without encryption. Only the owner of the files can read them."""
 
     name = "file"
@@ -261,7 +261,7 @@ class KeyFiles:
         return self._folder / f"{profile}.json"
 
 
-Store = Keyring | KeyFiles
+Store = Keyring | TokenFiles
 
 
 def _service(origin: str) -> str:

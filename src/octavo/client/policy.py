@@ -98,7 +98,7 @@ def delay_after_error(
         return None
     if not only_reads and error.outcome is not Outcome.NOT_SENT:
         return None
-    return _retry_before(deadline, elapsed, _pause(attempt, rng))
+    return _delay_before(deadline, elapsed, _pause(attempt, rng))
 
 
 def delay_after_status(
@@ -118,8 +118,8 @@ def delay_after_status(
     if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not only_reads and status != 429):
         return None
     if wait is None:
-        return _retry_before(deadline, elapsed, _pause(attempt, rng))
-    return _retry_before(deadline, elapsed, wait + rng() * RETRY_SPREAD) if wait <= MAX_REQUESTED_WAIT else None
+        return _delay_before(deadline, elapsed, _pause(attempt, rng))
+    return _delay_before(deadline, elapsed, wait + rng() * RETRY_SPREAD) if wait <= MAX_REQUESTED_WAIT else None
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -177,7 +177,7 @@ def _pause(attempt: int, rng: Callable[[], float]) -> float:
     return rng() * min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
 
 
-def _retry_before(deadline: float, elapsed: float, delay: float) -> float | None:
+def _delay_before(deadline: float, elapsed: float, delay: float) -> float | None:
     return delay if elapsed + delay <= deadline else None
 
 

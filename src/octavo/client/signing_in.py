@@ -17,7 +17,7 @@ from octavo.api.organizations import Organization
 from octavo.api.users import User
 from octavo.client import profiles
 from octavo.client.client import Client
-from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
+from octavo.client.credentials import Keyring, Store, StoreTimeout, StoreUnavailable, TokenFiles
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.concurrency import run_in_thread
@@ -48,11 +48,11 @@ class ProfileStore:
 
     profiles: Path
     keyring: Keyring
-    files: KeyFiles
+    files: TokenFiles
 
     @classmethod
     def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> ProfileStore:
-        return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
+        return cls(config_folder / profiles.FILE, keyring or Keyring(), TokenFiles(data_folder / "keys"))
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> ProfileStore:
         """Return a copy whose keyring waits longer, so that the user can enter its password."""

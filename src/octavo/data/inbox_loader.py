@@ -346,7 +346,7 @@ class InboxLoader:
         self._builder.schedule(self._build_delay, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.is_loading or self._update_task is None:
             return
-        if old is not None and _failed_unsent(old) and not any(map(_failed_unsent, self._lists.values())):
+        if old is not None and _is_unreached(old) and not any(map(_is_unreached, self._lists.values())):
             self._begin_update(START)  # the server can be reached again, so failed requests are retried
         elif not self._plan.is_computed_from(self._current_lists()):
             self._begin_update(LISTS_CHANGED)
@@ -434,5 +434,5 @@ class InboxLoader:
         )
 
 
-def _failed_unsent(snapshot: Snapshot[Any]) -> bool:
+def _is_unreached(snapshot: Snapshot[Any]) -> bool:
     return isinstance(snapshot.error, NotSent)

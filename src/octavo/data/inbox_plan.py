@@ -48,7 +48,7 @@ from octavo.documents.suggestions import mention_suffix
 
 NO_FINGERPRINT = "?"
 """Fingerprint of a response whose changes no list shows. The response is fetched again only after `max_age`."""
-IMMUTABLE = "for ever"
+IMMUTABLE_FINGERPRINT = "for ever"
 """Fingerprint of a response that never changes."""
 
 

@@ -160,7 +160,7 @@ class Live:
             self._add_needed(response)
         watcher(self._snapshot(response))
         self._fetch_needed_pages(response)
-        return partial(self._leave, response, new_watcher)
+        return partial(self._remove_watcher, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
         """Return a response from memory or disk. Sends nothing. A large response on disk has no value at first."""
@@ -362,7 +362,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove from the index what `op` has deleted or could not read. Later responses are all indexed again."""
+        """Remove from the index what `op` has deleted or could not read. Responses are indexed again when fetched."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():
@@ -380,7 +380,7 @@ class Live:
             rank = min(watcher.rank for watcher in response.watchers)
             self.syncer.add(NeededResponse(response.op, response.url, response.owner, rank))
 
-    def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
+    def _remove_watcher(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
             response.watchers.remove(watcher)
             # Requests are canceled in the next turn, because a view often adds another watcher first.

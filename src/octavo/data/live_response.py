@@ -73,7 +73,7 @@ class LiveResponse:
     is_disk_read: bool = False
     """True if Octavo has looked for the response on disk."""
     decoding_task: asyncio.Task[None] | None = None
-    """Task that decodes a large response from disk. None if there was none on disk."""
+    """Task that decodes a large response from disk. None if no large response was on disk."""
     is_loading: bool = False
     """True while a request is running that a view waits for. Requests of polls do not count."""
     fetched_at: datetime | None = None

@@ -116,7 +116,7 @@ class OfflinePlanner:
                 yield needed
                 continue
             if (
-                needed.fingerprint == inbox_plan.IMMUTABLE
+                needed.fingerprint == inbox_plan.IMMUTABLE_FINGERPRINT
                 and needed.url not in self._cache.versions
                 and self._cache.read_body(needed.op)
             ):
@@ -271,7 +271,7 @@ def _needed(
 ) -> NeededResponse:
     """Return the response to `op` as needed. Without `has_fingerprint`, each sync fetches it, as `fingerprint` may stay
     the same when the response changes."""
-    fingerprint = inbox_plan.IMMUTABLE if never_changes(op) else fingerprint
+    fingerprint = inbox_plan.IMMUTABLE_FINGERPRINT if never_changes(op) else fingerprint
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return NeededResponse(
         op,

@@ -115,7 +115,7 @@ class OfflineSpaces:
             stored_space.id: _reset_running_download(stored_space)
             for stored_space in _stored_spaces(state.get_value(_STATE_KEY))
         }
-        self._was_refused = False
+        self._was_lock_taken = False
         """True if another process had the lock when this process last tried to get it."""
         self._unsubscribe: Callable[[], None] | None = None
         """Stops calls of `_reload`. None before `begin`."""
@@ -156,11 +156,11 @@ class OfflineSpaces:
         return DownloadSize(page_count, round(page_count * (mean_bytes or DEFAULT_PAGE_BYTES)))
 
     def add(self, space: Space) -> None:
-        """Make a space available offline. If it is already, sync it now."""
+        """Make a space available offline. If it is available offline already, sync it now."""
         old_space = self._spaces.get(space.id)
         title = space.title or "Untitled"
         offline_space = replace(old_space, title=title) if old_space is not None else OfflineSpace(space.id, title)
-        self._change(replace(offline_space, state="waiting") if self._was_refused else offline_space)
+        self._change(replace(offline_space, state="waiting") if self._was_lock_taken else offline_space)
         self._save_or_delete(space.id, is_new=True)
         self._add_due(space.id, retries_refused=True)
 
@@ -345,11 +345,11 @@ class OfflineSpaces:
         except NotSaved:
             return True
         if self._unlock is None:
-            self._was_refused = True
+            self._was_lock_taken = True
             self._reload()
             return False
-        if self._was_refused:
-            self._was_refused = False
+        if self._was_lock_taken:
+            self._was_lock_taken = False
             self._reload()
             self._live.cache.reload_versions()
             self._spaces = {space.id: _reset_running_download(space) for space in self._spaces.values()}
@@ -383,7 +383,7 @@ class OfflineSpaces:
             if old_space is None:
                 self._change(each)
                 self._add_due(space_id)
-            elif self._was_refused:
+            elif self._was_lock_taken:
                 self._change(each)
             elif each.state == "waiting" and old_space.state in ("kept", "lost"):
                 self._add_due(space_id, retries_refused=True)  # another process has requested a refresh

@@ -28,7 +28,7 @@ from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import diff_ranges, text_similarity
 
 _SETTING_NAMES = {"align": "aligned", "max": "maximum stars"}
-_MIN_CELLS_IN_COMMON = 0.5
+_MIN_EQUAL_SHARE = 0.5
 """Minimum share of equal cells for two columns to count as the same column."""
 _MAX_ROWS = 1000
 _LETTER = re.compile(r"[^\W\d_]")
@@ -59,7 +59,7 @@ def _pair_by_cells(
         for table, indices in ((old, old_indexes), (new, new_indexes))
     )
     pair_values = [
-        {j: share for j, other in enumerate(after) if (share := _common_share(one, other)) >= _MIN_CELLS_IN_COMMON}
+        {j: share for j, other in enumerate(after) if (share := _common_share(one, other)) >= _MIN_EQUAL_SHARE}
         for one in before
     ]
     i = j = 0

@@ -34,11 +34,11 @@ def similar_parts(text: str, texts: Sequence[str], at_least: float, limit: int) 
     return [(match[1], match[2]) for match in matches]
 
 
-def closest_name(name: str, names: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
-    """Return the most similar name in `names`. None if no similarity (0 to 100) reaches `at_least`. With `any_order`,
-    the order of words does not matter."""
+def closest_name(name: str, names: Sequence[str], at_least: float, *, ignores_word_order: bool = False) -> str | None:
+    """Return the most similar name in `names`. None if no similarity (0 to 100) reaches `at_least`. With
+    `ignores_word_order`, the order of words does not matter."""
     library = _rapidfuzz()
-    scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
+    scorer = library.fuzz.WRatio if ignores_word_order else library.fuzz.ratio
     match = library.process.extractOne(name, names, scorer=scorer, score_cutoff=at_least)
     return None if match is None else str(match[0])
 
@@ -67,12 +67,12 @@ class DiffRange(NamedTuple):
     j2: int
 
 
-def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
-    """Return the equal and the different ranges of two sequences, in order. With `landmarks`, items that occur once in
-    each sequence are matched first. Else, as many items as possible are matched, if the sequences are not very long."""
+def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, unique_first: bool = False) -> list[DiffRange]:
+    """Return the equal and the different ranges of two sequences, in order. With `unique_first`, items that occur once
+    in each sequence are matched first. Else, as many items as possible are matched, if the sequences are not long."""
     ranges: list[DiffRange] = []
     i = j = 0
-    for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
+    for i1, j1, length in [*sorted(_matches(old, new, unique_first)), (len(old), len(new), 0)]:
         if i1 > i or j1 > j:
             ranges.append(DiffRange(False, i, i1, j, j1))
         elif ranges and length:
@@ -89,15 +89,15 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
     """Return the largest set of items that keep their order. Both sequences have the same unique items."""
     return {
         each
-        for diff_range in diff_ranges(before, after, landmarks=True)
+        for diff_range in diff_ranges(before, after, unique_first=True)
         if diff_range.equal
         for each in before[diff_range.i1 : diff_range.i2]
     }
 
 
-def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the equal ranges of two sequences as (index in `old`, index in `new`, length). With `landmarks`, or above
-    `MAX_PAIRS`, items that occur once in each sequence are matched first."""
+def _matches(old: Sequence[Hashable], new: Sequence[Hashable], unique_first: bool) -> Iterator[tuple[int, int, int]]:
+    """Yield the equal ranges of two sequences as (index in `old`, index in `new`, length). With `unique_first`, or
+    above `MAX_PAIRS`, items that occur once in each sequence are matched first."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]
@@ -119,7 +119,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
         if i1 == i2 or j1 == j2:
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
-        if (landmarks or not is_small) and (landmark_pairs := _landmarks(a, i1, i2, b, j1, j2)):
+        if (unique_first or not is_small) and (landmark_pairs := _landmarks(a, i1, i2, b, j1, j2)):
             # Each gap begins with the landmark before it, which is then found as an equal beginning.
             gap_edges = [(i1, j1), *landmark_pairs, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(gap_edges)]

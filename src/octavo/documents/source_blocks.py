@@ -16,7 +16,7 @@ U = TypeVar("U")
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
 """Letters of scripts without spaces between words. Each letter counts as a word."""
 WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
-MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
+LIST_MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
 """The bullet or number of a list item. Groups: the indentation, the sign or number, and the spaces after it."""
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
 """The start of a field of front matter. Group 1 is the name of the field."""
@@ -99,7 +99,7 @@ class SourceBlock:
         else:
             text = self.head
             if self.kind == "item":  # All bullets are equal, and so are all numbers.
-                text = MARKER.sub(lambda match: match[2].strip("*+-0123456789") + " ", text, count=1)
+                text = LIST_MARKER.sub(lambda match: match[2].strip("*+-0123456789") + " ", text, count=1)
             head = _LAYOUT.sub(lambda match: "\n" if match[1] else " ", text.strip())
         return f"{self.kind}\0{head}"
 
@@ -119,7 +119,7 @@ class SourceBlock:
     @property
     def number(self) -> int:
         """The number of a numbered list item. -1 for other blocks."""
-        marker_match = MARKER.match(self.head) if self.kind == "item" else None
+        marker_match = LIST_MARKER.match(self.head) if self.kind == "item" else None
         return int(marker_match[2][:-1]) if marker_match and marker_match[2][0].isdigit() else -1
 
     @cached_property
@@ -350,7 +350,7 @@ class _Reader:
             return SourceBlock("heading", self._text_of_lines(start, start + 1)), start + 1
         if _RULE.match(line):
             return SourceBlock("literal", self._text_of_lines(start, start + 1)), start + 1
-        if MARKER.match(line):
+        if LIST_MARKER.match(line):
             return self._list(start, stop, depth)
         if start + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[start + 1].rstrip("\n")):
             return self._table(start, stop)
@@ -377,7 +377,7 @@ class _Reader:
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a new block even if no blank line is before it."""
-        if marker_match := MARKER.match(line):
+        if marker_match := LIST_MARKER.match(line):
             return not marker_match[2][0].isdigit() or marker_match[2][:-1] == "1"
         return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
 
@@ -448,10 +448,10 @@ class _Reader:
 
     def _list(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         items: list[SourceBlock] = []
-        first_match = MARKER.match(self._lines[start])
+        first_match = LIST_MARKER.match(self._lines[start])
         end = start
         while start < stop and first_match is not None:
-            match = MARKER.match(self._lines[start])
+            match = LIST_MARKER.match(self._lines[start])
             is_next = match and len(match[1]) == len(first_match[1]) and match[2][-1] == first_match[2][-1]
             if not is_next or (items and _RULE.match(self._lines[start])):
                 break
@@ -466,7 +466,7 @@ class _Reader:
         head_end = self._fences[start] + 1 if start in self._fences else start + 1
         head_end = min(head_end, stop)
         while head_end < stop and self._lines[head_end].strip():
-            if MARKER.match(self._lines[head_end]) or self._begins_block(self._lines[head_end]):
+            if LIST_MARKER.match(self._lines[head_end]) or self._begins_block(self._lines[head_end]):
                 break
             head_end += 1
         last = head_end
@@ -529,7 +529,7 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     closing_line_of: dict[int, int] = {}
     number = 0
     while number < len(lines):
-        marker = MARKER.match(lines[number])
+        marker = LIST_MARKER.match(lines[number])
         if fence := _fence(lines[number][marker.end() :] if marker else lines[number]):
             sign, later_fences = fence[1][0], closing_fences[fence[1][0]]
             index = bisect_left(later_fences, (number + 1, 0))

@@ -164,7 +164,7 @@ def revert_blocks(old: str, current: str, keys: set[str]) -> str:
     old_ranges, current_ranges = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
     old_lines, lines = old.split("\n"), current.split("\n")
     result_lines: list[str] = []
-    for changed_range in diff_ranges(lines, old_lines, landmarks=True):
+    for changed_range in diff_ranges(lines, old_lines, unique_first=True):
         is_reverted = _touches(changed_range.i1, changed_range.i2, current_ranges) or _touches(
             changed_range.j1, changed_range.j2, old_ranges
         )

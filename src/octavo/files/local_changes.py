@@ -409,21 +409,21 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     }
     new_texts = {path: _TextTraits(files.text(path)) for path in new_paths if is_page_path(path)}
 
-    def same_text(old: TrackedFile, path: str) -> bool:
+    def has_same_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
             return old.base_sha256 == sha256(files.data[path]).hexdigest()
         return old.base_sha256 == new_texts[path].digest and bool(files.data[path])
 
-    def same_position(old: TrackedFile, path: str) -> bool:
+    def has_same_position(old: TrackedFile, path: str) -> bool:
         return old.path in old_positions and path in positions and old_positions[old.path] == positions[path]
 
-    def same_title(old: TrackedFile, path: str) -> bool:
+    def has_same_title(old: TrackedFile, path: str) -> bool:
         return old.is_text and old_texts[old.path].title == new_texts[path].title != ""
 
-    def similar_text(old: TrackedFile, path: str) -> bool:
+    def has_similar_text(old: TrackedFile, path: str) -> bool:
         return old.is_text and old_texts[old.path].is_similar(new_texts[path])
 
-    for is_same in (same_text, same_position, same_title, similar_text):
+    for is_same in (has_same_text, has_same_position, has_same_title, has_similar_text):
         for old in list(missing_files.values()):
             candidates = (path for path in new_paths if is_page_path(path) == old.is_text)
             new_path = next((path for path in candidates if is_same(old, path)), None)

@@ -113,8 +113,8 @@ def _change_request_id(context: RequestContext, at: ChangeRequestRef) -> str:
     return str(get_by_number(context, at.space_id, at.change_request_id)["id"])
 
 
-BODY_CAP = 1 << 20
-EDIT_CAP = 8 << 20
+BODY_SIZE_LIMIT = 1 << 20
+EDIT_SIZE_LIMIT = 8 << 20
 """Maximum size of the body of `content.Edit`, in bytes. It is large, because an edit may contain files."""
 LARGE_BODY_BYTES = 2 << 20
 """Maximum size of a request body that is not large. Only one large body is in memory at a time."""
@@ -241,28 +241,28 @@ class Platform:
 
     async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
         path = request.scope["path"]
-        cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
-        body = await self._read_body(request, cap, lock_stack)
+        size_limit = EDIT_SIZE_LIMIT if request.method == "POST" and path.endswith("/content") else BODY_SIZE_LIMIT
+        body = await self._read_body(request, size_limit, lock_stack)
         return _parse_body(body) if body else None
 
-    async def _read_body(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the body of a request. Raises Refusal if it has more than `cap` bytes. For a large body, `lock_stack`
-        holds `_large_lock` until the caller closes `lock_stack`."""
-        limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
+    async def _read_body(self, request: Request, size_limit: int, lock_stack: AsyncExitStack) -> bytes:
+        """Return the body of a request. Raises Refusal if it has more than `size_limit` bytes. For a large body,
+        `lock_stack` holds `_large_lock` until the caller closes `lock_stack`."""
+        limit_text = f"{size_limit >> 20} MiB" if size_limit % (1 << 20) == 0 else f"{size_limit} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
-        if len(length) > 15 or (length.isdecimal() and int(length) > cap):
+        if len(length) > 15 or (length.isdecimal() and int(length) > size_limit):
             raise too_large
         parts, size = [], 0
         async for part in request.stream():
-            if size <= LARGE_BODY_BYTES < size + len(part) <= cap:
+            if size <= LARGE_BODY_BYTES < size + len(part) <= size_limit:
                 await lock_stack.enter_async_context(self._large_lock)
             size += len(part)
-            if size <= cap:
+            if size <= size_limit:
                 parts.append(part)
-            elif size > 4 * cap:
+            elif size > 4 * size_limit:
                 raise too_large
-        if size > cap:
+        if size > size_limit:
             raise too_large
         return b"".join(parts)
 

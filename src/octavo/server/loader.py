@@ -294,7 +294,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text of an unreadable file as of the last load. If it is new, return a warning as Markdown."""
+        """Return the text of an unreadable file as of the last load. For a new file, return a warning as Markdown."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.context, earlier)
         name = safe_address(readable_name(str(path)))

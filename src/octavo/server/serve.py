@@ -30,7 +30,7 @@ REQUEST_LIMIT = 64
 """Maximum number of requests that are handled at the same time. Further requests get the status 503."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
 """Maximum number of open connections. A further connection closes the one that has waited longest for its client."""
-HEADER_CAP = 16 << 10
+HEADER_SIZE_LIMIT = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 
 HEAD_SECONDS = 10.0
@@ -245,7 +245,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         limit_concurrency=CONNECTION_LIMIT,
-        h11_max_incomplete_event_size=HEADER_CAP,
+        h11_max_incomplete_event_size=HEADER_SIZE_LIMIT,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=5,
     )

@@ -259,7 +259,7 @@ def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _command_problems(command, LINTER_PLACEHOLDERS, '["vale", "--output=JSON", "{file}"]')
     if _is_command(command) and not any("{file}" in each or each == "-" for each in command):
         yield "command", "needs the argument {file}, or - for the page on standard input"
-    yield from _choice_problems(section, "format", FORMATS, needed=True)
+    yield from _choice_problems(section, "format", FORMATS, is_required=True)
     yield from _choice_problems(section, "columns", COLUMNS)
     for field in ("mask", "spaces", "env"):
         values = section.get(field, [])
@@ -277,10 +277,10 @@ def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
 
 
 def _choice_problems(
-    section: Section, field: str, choices: Collection[str], *, needed: bool = False
+    section: Section, field: str, choices: Collection[str], *, is_required: bool = False
 ) -> Iterator[tuple[str, str]]:
     value = section.get(field)
-    if value not in choices and (needed or value is not None):
+    if value not in choices and (is_required or value is not None):
         suggestion = did_you_mean(value, choices) if isinstance(value, str) else ""
         yield field, f"must be one of {', '.join(choices)}.{suggestion}".removesuffix(".")
 

@@ -388,7 +388,7 @@ class Outbox:
 
     async def send_now(self, max_wait: float = 2.0) -> None:
         """End the undo delays, and wait up to `max_wait` seconds until the entries are sent."""
-        await self._release()
+        await self._end_undo_delays()
         changed = asyncio.Event()
         remove_observer = self.changed.add(changed.set)
         try:
@@ -401,7 +401,7 @@ class Outbox:
         finally:
             remove_observer()
 
-    async def _release(self) -> None:
+    async def _end_undo_delays(self) -> None:
         if self._read_only_reason:
             return
         ids = self._own_ids.union(*(group.entry_ids for group in self.unsent_groups))
@@ -419,8 +419,8 @@ class Outbox:
         return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
-        """Queue held entries, stop the worker, and wait up to `max_wait` seconds for a request. Unsent entries stay."""
-        await self._release()
+        """Queue held entries, stop the worker, wait up to `max_wait` seconds for its request. Unsent entries stay."""
+        await self._end_undo_delays()
         self._worker.stop()
         task, self._task = self._task, None
         try:

@@ -155,7 +155,7 @@ class ReferenceCheck:
         where = "on this page" if target is page else f"in {_relative_path(target.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
         names = [name for content in contents for name in content.names if len(name) > 2]
-        similar_anchor = closest_name(anchor, names, _MIN_ANCHOR_SIMILARITY, any_order=True)
+        similar_anchor = closest_name(anchor, names, _MIN_ANCHOR_SIMILARITY, ignores_word_order=True)
         if similar_anchor is None:
             return _Problem("anchor", message)
         return _Problem(

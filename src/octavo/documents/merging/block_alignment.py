@@ -55,7 +55,7 @@ class Hunk(NamedTuple):
 def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
     """Return the differences between two lists of siblings. Blocks that share many words are in the same hunk."""
     hunks: list[Hunk] = []
-    for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
+    for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], unique_first=True):
         if not changed_range.equal:
             hunks += _split_difference(
                 old, new, Hunk(changed_range.i1, changed_range.i2, changed_range.j1, changed_range.j2)

@@ -14,7 +14,7 @@ from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import equal_word_ranges
 from octavo.documents.merging.merged_page import NO_CONTEXT, SIDES, Conflict, Context, MergedPage, text_of_side
 from octavo.documents.source_blocks import (
-    MARKER,
+    LIST_MARKER,
     PROSE,
     WORD,
     SourceBlock,
@@ -190,7 +190,7 @@ def _overlapping_sequences(words: WordSequence) -> Iterator[WordSequence]:
 
 def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
     for block in (each for top in blocks for each in top.walk()):
-        text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
+        text = LIST_MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):
             rows = [text] if is_html(text) else text.split("\n")
             parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in split_cells(row)]
