@@ -52,6 +52,7 @@ def test_times_are_shown_on_the_local_day(move_to: MoveTo, monkeypatch: pytest.M
     assert short_texts.last_updated(LATE - timedelta(hours=4)) == "Last updated at 22:15"
     assert short_texts.last_updated(LATE - timedelta(days=3)) == "Last updated 2 days ago"
     assert retry_sentence(LATE, LATE - timedelta(hours=3)) == "Try again tomorrow at 02:15:00."
+    assert retry_sentence(LATE, LATE - timedelta(days=9)) == "Try again on 2026-03-02 at 02:15:00."
     assert _date(LATE) == "2 March 2026"
     _, facts = item_details(Comment(id="k1", posted_by=User(id="u1", display_name="Ada"), posted_at=LATE))
     assert dict(facts)["posted"].startswith("2026-03-02 02:15 +0545 · ")

@@ -322,12 +322,13 @@ def test_values_come_from_arguments_and_files(
 
 
 def test_fields_of_a_path_are_nested_and_typed(octavo: Octavo) -> None:
-    typed = ("-F", "count=3", "-F", "on=true", "-F", "none=null", "-F", "text=03", "-f", "plain=3")
+    typed = ("-F", "count=3", "-F", "on=true", "-F", "none=null", "-F", "text=03", "-F", "json:=3", "-f", "plain=3")
     ran = octavo("api", "post", "/v1/x y", "a[b][c]=1", "a[d][]=2", "a[d][]=3", "n:=[1]", "q==ü", *typed, "--dry-run")
     head, _, sent = ran.out.partition("\n\n")
     assert head.startswith("POST https://api.gitbook.com/v1/x%20y?q=%C3%BC\n")
     assert json.loads(sent) == {
-        "a": {"b": {"c": "1"}, "d": ["2", "3"]}, "n": [1], "plain": "3", "count": 3, "on": True, "none": None, "text": "03"
+        "a": {"b": {"c": "1"}, "d": ["2", "3"]}, "n": [1], "plain": "3", "count": 3, "on": True, "none": None, "text": "03",
+        "json": 3,
     }  # fmt: skip
 
 

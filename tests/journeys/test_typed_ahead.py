@@ -8,9 +8,10 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input, TextArea
 
-from octavo.api import teams
+from octavo.api import change_requests, teams
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.request_view import ChangeRequestScreen
+from octavo.tui.widgets.confirm import ConfirmDialog
 from tests.journeys.app_terminal import terminal
 from tests.journeys.stage import MAX_WAIT_SECONDS, Run, Stage
 from tests.journeys.test_access import open_item
@@ -186,3 +187,17 @@ def test_text_typed_right_before_quit_is_saved_as_a_draft(stage: Stage) -> None:
         running.write(b"Csquid\x11")
         running.end()
     assert saved_drafts(stage) == ["squid"]
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_answer_before_a_dialog_is_shown_confirms_nothing(stage: Stage, is_slow: bool) -> None:
+    async with stage.play(start="changes") as run:
+        if is_slow:
+            run.gate.shut()
+        await send_keys(run, "L", "y")
+        run.gate.open()
+        await run.see("You answered before this dialog was shown. Read it, then press y.")
+        assert isinstance(run.app.screen, ConfirmDialog)
+        assert not run.gate.sent(change_requests.Update)
+        await run.press("y")
+        await run.until(lambda: run.gate.sent(change_requests.Update), "archive the change request")

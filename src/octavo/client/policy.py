@@ -256,9 +256,11 @@ def refusal_message(host: str, status: int, message: str, retry_hint: str = "", 
 
 
 def retry_sentence(retry_at: datetime, now: datetime) -> str:
-    """Return a sentence such as `Try again at 14:05:00.`"""
-    local_time, today = localize(retry_at), localize(now).date()
-    return f"Try again {'' if local_time.date() == today else 'tomorrow '}at {local_time:%H:%M:%S}."
+    """Return a sentence such as `Try again at 14:05:00.` It names the day unless that is today."""
+    local_time = localize(retry_at)
+    days = (local_time.date() - localize(now).date()).days
+    day = "" if not days else "tomorrow " if days == 1 else f"on {local_time:%Y-%m-%d} "
+    return f"Try again {day}at {local_time:%H:%M:%S}."
 
 
 def _with_full_stop(message: str) -> str:

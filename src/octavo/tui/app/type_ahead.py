@@ -191,6 +191,7 @@ class TypeAhead:
         return pressed_screen() is screen or offset != event.screen_offset or not is_soon
 
     async def _dispatch(self, event: UserInput) -> None:
+        self._app.input_time = event.time
         self._last_screen = self._screens[event] = ref(self._app.screen)
         self._may_move_focus = isinstance(event, MouseUp) or (
             isinstance(event, Key) and (event.key in _DIALOG_KEYS or self._opens_input(event.key))

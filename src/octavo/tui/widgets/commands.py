@@ -24,6 +24,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from rich.console import RenderableType
@@ -256,6 +257,8 @@ class HostApp(HasCommands, App[R]):
     opening_task: asyncio.Task[Any] | None = None
     """Task that loads what a dialog or screen needs. Keys and clicks wait until the dialog opens. Esc cancels the task.
     None if no dialog is about to open."""
+    input_time = inf
+    """Time of the last key, paste or click, by the clock of `Event.time`. Infinite before the first one."""
 
     def __init__(self) -> None:
         super().__init__()

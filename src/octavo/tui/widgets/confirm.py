@@ -12,7 +12,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
-from textual.events import Key, Resize
+from textual.events import Event, Key, Resize
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -62,7 +62,10 @@ class Confirmed:
 
 # The key bar shows `y` and ctrl+s once: they have the same function.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
-    dialog.confirm()
+    if isinstance(app, HostApp) and dialog.is_answered_unseen(app.input_time):
+        app.explain("You answered before this dialog was shown. Read it, then press y.")
+    else:
+        dialog.confirm()
 
 
 def _cancel(app: App[Any], dialog: ConfirmDialog) -> None:
@@ -131,6 +134,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.check_again: Callable[[], None] | None = check_again
         self._is_answered = False
         self._is_composed = False
+        self._shown_time: float | None = None
+        """Time at which the dialog was first shown, by the clock of `Event.time`. None before that."""
         self._content_time: datetime | None = None
         """Time at which new content was shown that the user must read first. None if there is nothing to read."""
         self._reading_delay = Delay(self)
@@ -170,6 +175,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             self.app.exit_callbacks.add(self._save_drafts_now)
         self.update()
         self.focus_at_once(self.query_one(f"#{self.initial_focus}"))
+        self.call_after_refresh(self._record_shown)
 
     @property
     def initial_focus(self) -> str:
@@ -222,6 +228,13 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def _refresh_scroll_keys(self) -> None:
         # After the layout, because the scroll keys are bound only if the text scrolls.
         self.call_after_refresh(self.refresh_bindings)
+
+    def _record_shown(self) -> None:
+        self._shown_time = Event().time
+
+    def is_answered_unseen(self, input_time: float) -> bool:
+        """Return True if the user pressed a key before the dialog was shown, and has typed nothing in the dialog."""
+        return not (self._fields or self._word) and (self._shown_time is None or input_time < self._shown_time)
 
     def require_reading(self) -> None:
         """Disable the key that confirms for `READ_SECONDS`, because content is new. No effect if there is a `word`."""
