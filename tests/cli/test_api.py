@@ -327,8 +327,8 @@ def test_fields_of_a_path_are_nested_and_typed(octavo: Octavo) -> None:
     head, _, sent = ran.out.partition("\n\n")
     assert head.startswith("POST https://api.gitbook.com/v1/x%20y?q=%C3%BC\n")
     assert json.loads(sent) == {
-        "a": {"b": {"c": "1"}, "d": ["2", "3"]}, "n": [1], "plain": "3", "count": 3, "on": True, "none": None, "text": "03",
-        "json": 3,
+        "a": {"b": {"c": "1"}, "d": ["2", "3"]}, "n": [1], "plain": "3", "count": 3, "on": True,
+        "none": None, "text": "03", "json": 3,
     }  # fmt: skip
 
 

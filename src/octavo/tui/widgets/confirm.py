@@ -62,7 +62,7 @@ class Confirmed:
 
 # The key bar shows `y` and ctrl+s once: they have the same function.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
-    if isinstance(app, HostApp) and dialog.is_answered_unseen(app.input_time):
+    if isinstance(app, HostApp) and dialog.was_answered_unseen(app.input_time):
         app.explain("You answered before this dialog was shown. Read it, then press y.")
     else:
         dialog.confirm()
@@ -134,8 +134,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.check_again: Callable[[], None] | None = check_again
         self._is_answered = False
         self._is_composed = False
-        self._shown_time: float | None = None
-        """Time at which the dialog was first shown, by the clock of `Event.time`. None before that."""
+        self._mount_time = 0.0
+        """Time at which the dialog was mounted, by the clock of `Event.time`."""
         self._content_time: datetime | None = None
         """Time at which new content was shown that the user must read first. None if there is nothing to read."""
         self._reading_delay = Delay(self)
@@ -170,12 +170,11 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             yield input_class(field.value, placeholder=field.placeholder, id=name)
 
     def on_mount(self) -> None:
-        self._is_composed = True
+        self._is_composed, self._mount_time = True, Event().time
         if isinstance(self.app, HostApp):
             self.app.exit_callbacks.add(self._save_drafts_now)
         self.update()
         self.focus_at_once(self.query_one(f"#{self.initial_focus}"))
-        self.call_after_refresh(self._record_shown)
 
     @property
     def initial_focus(self) -> str:
@@ -229,12 +228,10 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         # After the layout, because the scroll keys are bound only if the text scrolls.
         self.call_after_refresh(self.refresh_bindings)
 
-    def _record_shown(self) -> None:
-        self._shown_time = Event().time
-
-    def is_answered_unseen(self, input_time: float) -> bool:
-        """Return True if the user pressed a key before the dialog was shown, and has typed nothing in the dialog."""
-        return not (self._fields or self._word) and (self._shown_time is None or input_time < self._shown_time)
+    def was_answered_unseen(self, input_time: float) -> bool:
+        """Return True if an answer that the user gave at `input_time` was typed before the dialog was mounted. Always
+        False for a dialog in which the user types text."""
+        return not self._fields and not self._word and input_time < self._mount_time
 
     def require_reading(self) -> None:
         """Disable the key that confirms for `READ_SECONDS`, because content is new. No effect if there is a `word`."""
