@@ -127,7 +127,7 @@ def test_sign_out_deletes_the_cache_of_every_name_of_the_account() -> None:
     for each in caches:
         each.put_derived("image", lambda: b"secret")
         each.flush()
-    sessions.sign_out(own, "now", "before", drafts=False)
+    sessions.sign_out(own, "now", "before", deletes_drafts=False)
     assert [each.read_derived("image") for each in caches] == [None, None]
     for each in caches:
         each.close()
@@ -147,6 +147,6 @@ def test_sign_out_keeps_a_write_of_another_version() -> None:
     state = StateDb(own.state_folder, "now")
     row = ("e1", "now", "queued", '{"method": "BREW", "url": "/v2/tea", "body": null}')
     state.write_now(lambda db: db.execute("INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)", row))
-    sessions.sign_out(own, "now", drafts=True)
+    sessions.sign_out(own, "now", deletes_drafts=True)
     assert state.rows("SELECT id, namespace, state, record FROM outbox") == [row]
     state.close()

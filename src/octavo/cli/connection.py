@@ -314,7 +314,7 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
 
 async def tell_if_run_before(session: Session, options: argparse.Namespace) -> bool:
     """Return whether a command with the same `--once` key wrote something in the last 7 days. If so, tell the user, and
-    wait until it is sent. Raises NotSaved or Failure."""
+    wait until the write is sent. Raises NotSaved or Failure."""
     if options.once is None:
         return False
     key = once_key(options.once)

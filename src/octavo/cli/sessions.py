@@ -272,8 +272,8 @@ class LocalRemains(NamedTuple):
         return sentences
 
 
-def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account on this machine, and if `drafts`, also the drafts. Queued changes stay.
+def sign_out(settings: Settings, namespace: str, *earlier_names: str, deletes_drafts: bool) -> LocalRemains:
+    """Delete the cached data of an account on this machine, with `deletes_drafts` also its drafts. Queued changes stay.
     Return how much remains. Raises NotSaved."""
     cache_error, remaining_drafts = "", 0
     waiting_entries: list[OutboxEntry] = []
@@ -282,7 +282,7 @@ def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bo
         state = StateDb(settings.state_folder, name)
         try:
             waiting_entries += OutboxEntries(state, state.now).all
-            if drafts:
+            if deletes_drafts:
                 # Ask the database: `OutboxEntries` leaves out writes that only another version of Octavo can read.
                 has_writes = state.rows("SELECT 1 FROM outbox WHERE namespace = ? LIMIT 1", name)
                 state.clear(keep=WRITE_TABLES if has_writes else ())
@@ -429,7 +429,7 @@ class _SignIn:
             accounts = _storage_names(self.settings.state_folder)
             access = _new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store)
             name = accounts.name_of(access)
-            remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), drafts=False)
+            remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), deletes_drafts=False)
             sentences = [
                 f"Signed out of {account.profile_name} at {account.host}.",
                 signed_out.deletion_problem,

@@ -85,7 +85,7 @@ def test_user_without_access_is_told_why() -> None:
     assert explain(GUEST, RoleScope("api", "API")) == (
         "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that they have been given."
     )
-    left = Person("jun", "Jun", "admin", disabled=True)
+    left = Person("jun", "Jun", "admin", is_disabled=True)
     assert explain(left, RoleScope("api", "API", people={"jun": "edit"})) == (
         "Jun has no access to API. The account of Jun is disabled in Saltmarsh and has no access."
     )

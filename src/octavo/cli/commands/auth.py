@@ -251,7 +251,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
         raise Failure(str(error), _code_without_profile(profile_store)) from error
     accounts = StorageNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-    remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
+    remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), deletes_drafts=options.drafts)
     deleted = [] if signed_out.deletion_problem else ["API key"]
     deleted += [] if remains.cache_error else ["cached pages"]
     deleted_sentence = f" Deleted the {' and '.join(deleted)}." if deleted else ""

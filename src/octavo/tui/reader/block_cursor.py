@@ -446,7 +446,7 @@ class Clickables(PanePart):
         chunk_index, _, line = self.viewport.visible_rows[clickable.line]
         return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(chunk_index))
 
-    def in_selected_block(self) -> list[ClickableSpan]:
+    def spans_in_selected_block(self) -> list[ClickableSpan]:
         """Return the visible links and other clickable texts of the selected block."""
         span = self.cursor.current()
         if span is None:

@@ -121,7 +121,7 @@ class PageLinks:
         self.pane.post_message(CopyUrlRequested(target, kind))
 
     def _links_of_block(self) -> list[ClickableSpan]:
-        return [each for each in self.clickables.in_selected_block() if each.kind in _URL_KINDS]
+        return [each for each in self.clickables.spans_in_selected_block() if each.kind in _URL_KINDS]
 
 
 def _title(tab: Block) -> str:
@@ -197,7 +197,7 @@ class PageBlockCommands(BlockCommands):
         elif (
             (target := span.block.attrs.get("target"))
             and span.block.kind == "card"
-            and (links := [each for each in page.clickables.in_selected_block() if each.target == target])
+            and (links := [each for each in page.clickables.spans_in_selected_block() if each.target == target])
         ):
             page.open_clickable(links[0], in_browser=False)
         elif (table := table_of(page.viewport, span)) is not None:

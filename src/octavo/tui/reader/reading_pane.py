@@ -502,7 +502,7 @@ class BlockCommands:
             return
         if (thread_block := self.pane.contents.block_with_thread(span)) is not None:
             self.pane.post_message(self.pane.ThreadRequested(thread_block))
-        elif clickables := self.pane.clickables.in_selected_block():
+        elif clickables := self.pane.clickables.spans_in_selected_block():
             self.pane.clickables.open_or_show_hints(clickables)
         else:
             self.pane.post_message(self.pane.ThreadRequested(span.block))

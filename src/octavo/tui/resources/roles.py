@@ -49,7 +49,7 @@ class Person(NamedTuple):
     """Role in the organization. None for a guest."""
     teams: frozenset[str] = frozenset()
     """IDs of the person's teams."""
-    disabled: bool = False
+    is_disabled: bool = False
 
 
 class RoleSource(NamedTuple):
@@ -70,7 +70,7 @@ def rank(role: str | None) -> int:
 def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> tuple[RoleSource, ...]:
     """Return all reasons why a person has a role, the highest role first. `scopes` has the space or collection, then
     the collections around it, from inside out. Empty if the account is disabled or has no role."""
-    if person.disabled:
+    if person.is_disabled:
         return ()
     sources: list[RoleSource] = []
     for depth, scope in enumerate(scopes):
@@ -98,7 +98,7 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> str:
     """Return why the organization gives a person no role. Empty if it gives one. For `scopes`, see `role_sources`."""
-    if person.disabled:
+    if person.is_disabled:
         return f"The account of {person.name} is disabled in {organization_title} and has no access."
     if person.role is None:
         return (

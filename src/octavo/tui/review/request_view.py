@@ -156,7 +156,7 @@ class RequestHead:
         self.show_position()
 
     def show_position(self) -> None:
-        """Show the selected page and its position in the status line."""
+        """Show in the status line which page is selected, such as `page 2 of 5`."""
         comparison, pages = self._comparison, self._pages
         change_request, revisions = comparison.change_request, comparison.revisions
         keys = list(pages.changed_pages)

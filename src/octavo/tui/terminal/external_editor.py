@@ -208,8 +208,8 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Suspend the app, open a text in the editor, and return what the user saved. `folder` is where the file is
-    created. It is made private (mode 0700). See `run_editor` for the other parameters."""
+    """Suspend the app, open a text in the editor, and return what the user saved. `folder`, in which the file is
+    created, is made private (mode 0700). See `run_editor` for the other parameters."""
     run = partial(
         run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
     )

@@ -440,9 +440,9 @@ class ThemePicker:
             )
             for name in self.names
         ]
-        self._app.push_screen(Picker("Theme", choices, on_preview=self.preview, initial=self.chosen_name), self.keep)
+        self._app.push_screen(Picker("Theme", choices, on_preview=self.preview, initial=self.chosen_name), self.choose)
 
-    def keep(self, name: str | None) -> None:
+    def choose(self, name: str | None) -> None:
         """Show a theme and save it as the chosen theme. If `name` is None, show the chosen theme again."""
         self.preview(name)
         if name is not None:

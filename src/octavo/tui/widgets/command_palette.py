@@ -70,7 +70,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         self._themes.preview(choice.value if isinstance(choice.value, str) else None)
 
     def accept(self, choice: Choice[PaletteValue]) -> None:
-        self._themes.keep(choice.value if isinstance(choice.value, str) else None)
+        self._themes.choose(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
         if isinstance(choice.value, ActiveCommand):
             self.app.call_later(choice.value.run)
@@ -78,7 +78,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
             self.app.call_later(choice.value)
 
     def cancel(self) -> None:
-        self._themes.keep(None)
+        self._themes.choose(None)
         super().cancel()
 
 
