@@ -64,14 +64,14 @@ _MIN_COLUMN_WIDTH = 6
 _MIN_PROSE_WIDTH = 24
 """Columns of prose may be narrowed to this width, so that columns with a width hint keep their words whole."""
 _MIN_PROSE_WIDTH_OF_SHORT_WORDS = 16
-"""Like `_MIN_PROSE_WIDTH`, but for tables in which no word is wider than `_LONG_LABEL`."""
+"""Like `_MIN_PROSE_WIDTH`, but for tables in which no word is wider than `_LONG_PLAIN_WORD`."""
 _MAX_PROSE_WIDTH = 100
 """Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
 """Width in cells of the bullet of a list item in a cell."""
 _LONG_WORD = 16
 """A part of a word that is at most this wide in cells is broken only if the table does not fit otherwise."""
-_ANY_LENGTH, _LONG_LABEL = 2000, 32
+_ANY_LENGTH, _LONG_PLAIN_WORD = 2000, 32
 _LINES_PER_ADDED_LINE = 4
 """To keep words whole, a table may get one more line per this number of lines, and at least one."""
 
@@ -82,18 +82,18 @@ class _LongestWords(NamedTuple):
     part: int
     """Width of the longest part of a word, such as `some/` in `some/path`, but at most `_LONG_WORD`."""
     word: int
-    label: int
+    plain_word: int
     """Width of the longest word that is not a URL."""
 
 
 class _ColumnLimits(NamedTuple):
     """Limits for narrowing the columns of a table that is too wide."""
 
-    unshrunk: int
+    max_unshrunk: int
     """A column that is at most this wide is not narrowed."""
     max_word: int
-    """A column wider than `unshrunk` keeps its longest word whole, unless the word is wider than this."""
-    prose: int
+    """A column wider than `max_unshrunk` keeps its longest word whole, unless the word is wider than this."""
+    prose_width: int
     """The table must fit if its columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool
     """True if URLs are words, so that they stay whole."""
@@ -168,34 +168,34 @@ def fit_columns(
     if _excess_width(natural_widths, available_width) <= 0:
         return TableGrid(head, body, aligns, natural_widths)
     longest_words_by_column = list(map(_longest_words, texts, natural_widths))
-    least = [longest.part for longest in longest_words_by_column]
-    labels = [max(longest.part, longest.label) for longest in longest_words_by_column]
-    all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
-    prose = _MIN_PROSE_WIDTH_OF_SHORT_WORDS if max(labels) <= _LONG_LABEL else _MIN_PROSE_WIDTH
-    narrow_widths = [max(label, min(wide, prose)) for label, wide in zip(labels, natural_widths, strict=True)]
+    least_widths = [longest.part for longest in longest_words_by_column]
+    plain_words = [max(longest.part, longest.plain_word) for longest in longest_words_by_column]
+    all_hints = [*hints[: len(least_widths)], *[0] * (len(least_widths) - len(hints))]
+    prose_width = _MIN_PROSE_WIDTH_OF_SHORT_WORDS if max(plain_words) <= _LONG_PLAIN_WORD else _MIN_PROSE_WIDTH
+    narrow_widths = [max(low, min(wide, prose_width)) for low, wide in zip(plain_words, natural_widths, strict=True)]
     # Columns with a width hint break words only if the table does not fit with whole words.
-    lowest_widths = labels if _excess_width(narrow_widths, available_width) <= 0 else least
+    lowest_widths = plain_words if _excess_width(narrow_widths, available_width) <= 0 else least_widths
     hinted_widths = [
         max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip(lowest_widths, natural_widths, all_hints, strict=True)
     ]
     text_sizes = [sum(column) for column in sizes]
     widths = _share_widths(natural_widths, hinted_widths, text_sizes, available_width)
-    has_long_words = any(longest.word > _LONG_LABEL for longest in longest_words_by_column)
+    has_long_words = any(longest.word > _LONG_PLAIN_WORD for longest in longest_words_by_column)
     for limits in _COLUMN_LIMITS:
         if not limits.counts_urls and limits.max_word == _ANY_LENGTH and not has_long_words:
             continue
         kept_widths = [
             wide
-            if wide <= limits.unshrunk
-            else min(max(longest.part, longest.word if limits.counts_urls else longest.label), limits.max_word)
+            if wide <= limits.max_unshrunk
+            else min(max(longest.part, longest.word if limits.counts_urls else longest.plain_word), limits.max_word)
             for wide, longest in zip(widths, longest_words_by_column, strict=True)
         ]
-        narrow_widths = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept_widths, strict=True)]
+        narrow_widths = [max(low, min(wide, limits.prose_width)) for wide, low in zip(widths, kept_widths, strict=True)]
         if _excess_width(narrow_widths, available_width) <= 0:
             break
     else:
-        kept_widths = least
+        kept_widths = least_widths
     widths = _share_widths(widths, kept_widths, text_sizes, available_width)
     parts = _WordPartWidths(texts)
     if _excess_width(widths, available_width) > 0:
@@ -209,9 +209,9 @@ def fit_columns(
         widths = _widths_with_whole_words(all_rows, widths, natural_widths, longest_words, text_sizes, available_width)
     broken_words = {index: each.word for index, each in enumerate(longest_words_by_column) if each.word > widths[index]}
     if broken_words and _excess_width(widths, available_width) <= 0:
-        least = _widths_for_longest_words(all_rows, widths, broken_words, parts, available_width)
-        max_widths = [least[index] if index in broken_words else wide for index, wide in enumerate(natural_widths)]
-        widths = _share_widths(max_widths, least, text_sizes, available_width)
+        minimums = _widths_for_longest_words(all_rows, widths, broken_words, parts, available_width)
+        max_widths = [minimums[index] if index in broken_words else wide for index, wide in enumerate(natural_widths)]
+        widths = _share_widths(max_widths, minimums, text_sizes, available_width)
     broken_columns = sum(each.word > width for each, width in zip(longest_words_by_column, widths, strict=True))
     is_too_wide = _excess_width(widths, available_width) > 0
     return TableGrid(head, body, aligns, widths, broken_columns=broken_columns + is_too_wide)
@@ -342,7 +342,7 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
     if natural <= _NARROW_COLUMN:
         return _LongestWords(natural, natural, natural)
     part_width = _NARROW_COLUMN if natural > _SHORT_COLUMN else _MIN_COLUMN_WIDTH
-    word_width = label_width = longest_known = _MIN_COLUMN_WIDTH
+    word_width = plain_word_width = longest_known = _MIN_COLUMN_WIDTH
     for text in texts:
         is_ascii = text.isascii()
         if len(text) > longest_known // (1 if is_ascii else 2):
@@ -351,8 +351,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
                 length = (len(candidate) if is_ascii else cells(candidate)) + indent
                 if length <= longest_known:
                     continue
-                if length > label_width and "://" not in candidate:
-                    label_width = max(label_width, cells(candidate) + indent)
+                if length > plain_word_width and "://" not in candidate:
+                    plain_word_width = max(plain_word_width, cells(candidate) + indent)
                 if length > min(word_width, part_width):
                     word_width = max(word_width, cells(candidate) + indent)
                     *parts_with_sign, last = _WITHIN_WORDS.split(candidate)
@@ -361,8 +361,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
                         min(cells(last), _LONG_WORD) + indent,
                         *[min(cells(piece) + 1, _LONG_WORD) + indent for piece in parts_with_sign],
                     )
-                longest_known = min(label_width, word_width, part_width)
-    return _LongestWords(min(natural, part_width), min(natural, word_width), min(natural, label_width))
+                longest_known = min(plain_word_width, word_width, part_width)
+    return _LongestWords(min(natural, part_width), min(natural, word_width), min(natural, plain_word_width))
 
 
 def _share_widths(
