@@ -37,7 +37,7 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, other commands lack some or all arguments, to save time."""
+    """Return the parser of the command line. With `only`, the name of a command, others lack arguments."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

@@ -159,7 +159,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Let the user choose an emoji, and add or remove it in all threads of `selection`. Then call `on_queued`."""
+    """Let the user choose an emoji. Remove it if the user has added it to all threads, else add it to the others."""
     threads = selection.threads
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 

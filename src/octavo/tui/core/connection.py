@@ -243,7 +243,7 @@ class Connection:
 
     @property
     def shows_cached_data(self) -> bool:
-        """True if the current screen shows data of an earlier run or none yet, and the last request has not failed."""
+        """True if the current screen shows no data, or data of an earlier run, and the last request has not failed."""
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:

@@ -331,7 +331,7 @@ def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
-    """Discard unsent changes, and name to the user those that are being sent or were sent. Stop at a disk error."""
+    """Discard unsent changes. Tell the user about those that are being sent or were sent. Stop at a disk error."""
     for entry in entries:
         try:
             discarded_entry = await outbox.discard(entry.id)

@@ -98,7 +98,7 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return `sentence`, an error of the server, by the name of the form field that it mentions. Empty if none."""
+    """Return an error of the server by the name of the form field that the error mentions. Empty if none is."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 

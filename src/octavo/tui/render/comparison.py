@@ -513,7 +513,7 @@ def _distances_from_last_change(candidates: Iterable[ChunkInSections | Collapsed
 def _show_single_blocks(
     candidates: Sequence[ChunkInSections | CollapsedBlocks], limits: list[int | None]
 ) -> list[int | None]:
-    """Return `limits`, but clip a single block of prose to `_CLIPPED_LINES` if it alone would be collapsed."""
+    """Return `limits`, but show `_CLIPPED_LINES` lines of a block of prose that would be collapsed alone."""
     shown_limits = list(limits)
     for index, each in enumerate(candidates):
         is_single = limits[index] is None and None not in (

@@ -126,12 +126,12 @@ def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
     if names := status.changes_requested:
         names_text = _join_names(names)
-        short_text = f"✗ {_first_names(names)} requested changes"
+        short_text = f"✗ {_given_names(names)} requested changes"
         texts.append(((f"✗ {names_text} requested changes", short_text, "✗ changes requested"), "$error"))
     if names := status.approved:
-        texts.append(((f"✓ {_join_names(names)}", f"✓ {_first_names(names)}", f"✓ {len(names)}"), "$success"))
+        texts.append(((f"✓ {_join_names(names)}", f"✓ {_given_names(names)}", f"✓ {len(names)}"), "$success"))
     if names := status.outdated_approvals:
-        short_forms = (f"✓ {_first_names(names)} (outdated)", f"✓ {len(names)} outdated")
+        short_forms = (f"✓ {_given_names(names)} (outdated)", f"✓ {len(names)} outdated")
         texts.append(((f"✓ {_join_names(names)} (outdated)", *short_forms), "$warning"))
     if status.conflicts:
         texts.append(((f"✗ may conflict: {_join_names(status.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
@@ -153,8 +153,8 @@ def _join_names(names: Sequence[str]) -> str:
     return ", ".join(first_few(names, 2))
 
 
-def _first_names(names: Sequence[str]) -> str:
-    """Return the first names of people, such as `Noor, Ada and 2 more`."""
+def _given_names(names: Sequence[str]) -> str:
+    """Return the given names of people, such as `Noor, Ada and 2 more`."""
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
