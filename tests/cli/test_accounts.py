@@ -137,7 +137,7 @@ def test_sign_out_deletes_the_cache_of_every_name_of_the_account() -> None:
 def test_sign_out_says_that_the_cache_could_not_be_deleted() -> None:
     own = settings.read(os.environ)
     (own.cache_folder / "cache-v1.db").mkdir(parents=True)
-    (sentence,) = sessions.sign_out(own, "now", drafts=False).sentences()
+    (sentence,) = sessions.sign_out(own, "now", deletes_drafts=False).sentences()
     assert sentence.startswith("Could not delete the cached pages: ")
 
 
