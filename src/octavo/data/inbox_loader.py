@@ -160,14 +160,16 @@ class InboxLoader:
 
     async def refresh(self) -> None:
         """Run `REFRESH`, or wait for a running update that is at least as important. Do nothing without subscribers."""
-        if self._observers:
-            await asyncio.wait([self._begin_update(REFRESH)])
-            await self._builder.wait_idle()
+        await self._run_and_build(REFRESH)
 
     async def poll(self) -> None:
         """Run `POLL`, or wait for a running update that is at least as important. Do nothing without subscribers."""
+        await self._run_and_build(POLL)
+
+    async def _run_and_build(self, update: InboxUpdate) -> None:
         if self._observers:
-            await asyncio.wait([self._begin_update(POLL)])
+            await asyncio.wait([self._begin_update(update)])
+        if self._observers:  # the last subscriber may have left meanwhile
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
@@ -325,13 +327,16 @@ class InboxLoader:
             self.rebuild()
 
     async def _load_lists(self) -> None:
-        loading = asyncio.gather(*map(self._load_list, self._listings.values()))
+        loading = self._tasks.start(self._load_each_list())
         try:
             if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
                 await self._plan_update(is_from_disk=True)
             await loading
         finally:
             loading.cancel()
+
+    async def _load_each_list(self) -> None:
+        await asyncio.gather(*map(self._load_list, self._listings.values()))
 
     async def _load_list(self, op: Listing[Any]) -> None:
         await (self._live.refresh(op) if self._update.lists == "again" else self._live.wait_loaded(op))
