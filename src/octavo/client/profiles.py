@@ -301,7 +301,7 @@ def write(path: Path, profiles: Profiles) -> None:
         lines += [f"{key} = {toml_of(value)}" for key, value in settings.items()]
     unreadable_bytes = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable_bytes is not None:
-        # the old file is copied, not renamed, so that there is a file until the new file is complete
+        # The old file is copied, not renamed, so that there is a file until the new file is complete.
         write_private(path.with_suffix(".unreadable"), unreadable_bytes)
     write_private(path, "\n".join(lines) + "\n")
 

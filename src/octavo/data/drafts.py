@@ -320,7 +320,7 @@ def _store_version(
     db: sqlite3.Connection, namespace: str, key: str, writer: str, text: str, saved_at: float, base: str | None
 ) -> None:
     _delete_version_of(db, namespace, key, writer)
-    # A random number that must not repeat, because `_delete_seen` compares it.
+    # The revision is a random number that must not repeat, because `_delete_seen` compares it.
     revision = int.from_bytes(os.urandom(6))
     db.execute("INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?)", (namespace, key, writer, text, revision, saved_at))
     if base is not None:

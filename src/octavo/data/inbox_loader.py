@@ -179,12 +179,12 @@ class InboxLoader:
 
     @property
     def is_loading(self) -> bool:
-        """Return whether an update is running."""
+        """True while an update is running."""
         return self._update_task is not None and not self._update_task.done()
 
     @property
     def is_idle(self) -> bool:
-        """Return whether no response is being loaded, and the rows show all loaded responses."""
+        """True if no response is being loaded, and the rows show all loaded responses."""
         return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(OWNER)
 
     @property
@@ -194,7 +194,7 @@ class InboxLoader:
 
     @property
     def current_as_of(self) -> datetime | None:
-        """Return the time at which all lists were last known to be current. None if a list is not loaded."""
+        """Time at which all lists were last known to be current. None if a list is not loaded."""
         list_times = [self._live.current_as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         known_times = [listed for listed in list_times if listed is not None]
         return min(known_times) if len(known_times) == len(_LISTS) else None
@@ -223,7 +223,7 @@ class InboxLoader:
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the loaded open threads of each change request. An unchanged list stays the same tuple object."""
+        """The loaded open threads of each change request. An unchanged list stays the same tuple object."""
         threads = {}
         for url, needed in self._plan.all_needed.items():
             items = self._responses.values.get(url)

@@ -129,12 +129,12 @@ class InboxBuilder:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether no build is running or scheduled."""
+        """True if no build is running or scheduled."""
         return self._task is None or self._task.done()
 
     @property
     def is_building(self) -> bool:
-        """Return whether a build is running, or must start now."""
+        """True if a build is running, or must start now."""
         is_due = self._is_due and self._build_at <= asyncio.get_running_loop().time()
         return self._is_building or is_due
 

@@ -105,12 +105,12 @@ class LiveResponse:
 
     @property
     def is_decoding(self) -> bool:
-        """Return whether the response from disk is still being decoded."""
+        """True while the response from disk is being decoded."""
         return self.decoding_task is not None and not self.decoding_task.done()
 
     @property
     def is_final(self) -> bool:
-        """Return whether the response is loaded and never changes."""
+        """True if the response is loaded and never changes."""
         return self.is_immutable and self.value is not None
 
     @property

@@ -232,7 +232,7 @@ class OfflineSpaces:
         """Wait for `seconds`, and return True. If a space must be synced earlier, return False at once."""
         self._idle.set()
         try:
-            async with asyncio.timeout(seconds):  # unlike `wait_for` of Python 3.11, never ignores a cancel
+            async with asyncio.timeout(seconds):  # unlike `wait_for` of Python 3.11, this never ignores a cancel
                 await self._wake.wait()
         except TimeoutError:
             return True

@@ -85,7 +85,7 @@ class Poller:
 
     @property
     def is_due(self) -> bool:
-        """Return whether a poll must run now. False while a poll is running, or while `may_poll` is False."""
+        """True if a poll must run now. False while a poll is running, or while `may_poll` is False."""
         now = self._live.now()
         if self._is_polling or now < self._retry_at or not self.may_poll():
             return False

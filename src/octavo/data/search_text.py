@@ -304,7 +304,7 @@ def _visible_text(line: str) -> str:
         return ""
     pieces = FORMULA.split(_MARKER.sub("", line))  # every second piece is a formula
     line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))
-    # Sanitized after decoding, because character references may encode control characters.
+    # The text is sanitized after decoding, because character references may encode control characters.
     return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
 
 

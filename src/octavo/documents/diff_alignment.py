@@ -258,7 +258,7 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
-        # At least 0.5, so that an image and its replacement are paired. The same file counts more than its caption.
+        # The minimum lets an image and its replacement be paired. The same file counts more than its caption.
         minimum = 0.9 if _image_files(old) == _image_files(new) else 0.5
         return minimum + (1 - minimum) * text_similarity(old_text, new_text)
     are_empty_cards = old_kind == new_kind == "card" and not any(cell.text for cell in (*old.children, *new.children))

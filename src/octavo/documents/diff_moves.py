@@ -363,7 +363,7 @@ class _KeptWords:
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner):
                 return self.count_in_entries(inner)
             case RestructuredBlocks(old_blocks, new_blocks, entries=inner):
-                # The entries may contain words that are attributes of the blocks.
+                # The blocks limit the number, because the entries may contain words that are attributes of the blocks.
                 return min(
                     self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
                 )
@@ -474,7 +474,7 @@ def _is_heading(draft: DraftEntry) -> bool:
 def _join_replaced(drafts: list[DraftEntry]) -> list[DraftEntry]:
     old = [draft.old for draft in drafts if draft.old is not None]
     new = [draft.new for draft in drafts if draft.new is not None]
-    # Equal kinds in the same order may be a translation.
+    # Blocks of equal kinds in the same order are not joined, because they may be a translation.
     if (
         len(drafts) < _MIN_EDITS
         or min(len(old), len(new)) < 2

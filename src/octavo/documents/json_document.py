@@ -367,7 +367,7 @@ def _integration(node: _Node) -> DraftBlock:
 def _unknown_block(node: _Node) -> DraftBlock:
     arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
-    if name == "unknown":  # Converted from Markdown: the name of the tag is the argument `name`.
+    if name == "unknown":  # The tag comes from Markdown: its name is the argument `name`.
         name = arguments.pop("name", name)
         raw_arguments = as_object(node.data.get("arguments"))
         arguments = {as_text(argument): all_text(value) for argument, value in raw_arguments.items()}

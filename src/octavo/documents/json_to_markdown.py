@@ -108,7 +108,7 @@ def _text_block(block: Block) -> str:
     if level:
         anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
-        escaped_text = re.sub(r"#+$", r"\\\g<0>", text)  # Unescaped signs at the end would disappear.
+        escaped_text = re.sub(r"#+$", r"\\\g<0>", text)  # An unescaped `#` at the end would disappear.
         return f"{'#' * level} {escaped_text}{anchor}"
     return _escape_line_starts(_inline(block.runs))
 
@@ -247,7 +247,7 @@ def _html_run(run: Run) -> str:
             return f'<i class="fa-{escape(str(attrs.get("name", "")))}"></i>'
         case "emoji":
             code = escape(str(attrs.get("code", "")))
-            if emoji.from_name(code) == run.text:  # The attribute takes no name.
+            if emoji.from_name(code) == run.text:  # The attribute takes code points, but no name.
                 code = "-".join(f"{ord(character):x}" for character in run.text)
             return f'<span data-gb-custom-inline data-tag="emoji" data-code="{code}"></span>' if code else text
         case "expression":

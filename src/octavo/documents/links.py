@@ -285,7 +285,7 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
     try:
         parts = urlsplit(href)
         port, host = parts.port, _ascii_host(parts.hostname or "")
-    except ValueError:  # Includes UnicodeError from `_ascii_host`.
+    except ValueError:  # A UnicodeError of `_ascii_host` is a ValueError, too.
         return BrokenLink(href, "The link is not a valid URL.")
     if not host:
         return BrokenLink(href, "The link has no host name.")

@@ -341,7 +341,7 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
 
 _TAG_START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
 _ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
-# Not compiled here, because compiling takes a millisecond and many pages do not need the pattern.
+# The pattern is not compiled here, because that takes a millisecond, and many pages do not need the pattern.
 _ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
 _MAX_LINE_LENGTH = 4000
 

@@ -65,7 +65,7 @@ class _Writer:
         ]
         self._notes = {str(note.attrs.get("label")): note for note in notes}
         nodes = self._blocks(blocks)
-        if unreferenced := tuple(self._notes.values()):  # Footnotes without a reference.
+        if unreferenced := tuple(self._notes.values()):  # Footnotes without a reference come last.
             self._notes = {}
             nodes.append(self._block(Block("footnotes", children=unreferenced)))
         return nodes

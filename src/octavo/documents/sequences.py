@@ -119,9 +119,9 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], unique_first: boo
         if i1 == i2 or j1 == j2:
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
-        if (unique_first or not is_small) and (landmark_pairs := _landmarks(a, i1, i2, b, j1, j2)):
-            # Each gap begins with the landmark before it, which is then found as an equal beginning.
-            gap_edges = [(i1, j1), *landmark_pairs, (i2, j2)]
+        if (unique_first or not is_small) and (unique_pairs := _unique_pairs(a, i1, i2, b, j1, j2)):
+            # Each gap begins with the pair before it, which is then found as an equal beginning.
+            gap_edges = [(i1, j1), *unique_pairs, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(gap_edges)]
         elif is_small:
             for each in _rapidfuzz().distance.LCSseq.opcodes(a[i1:i2], b[j1:j2]):
@@ -132,7 +132,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], unique_first: boo
             gaps += [(i1, i, j1, j), (i, i2, j, j2)]
 
 
-def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
+def _unique_pairs(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
     """Return the longest series of index pairs, in order, of items that occur once in `a[i1:i2]` and in `b[j1:j2]`."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     positions_in_b = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}

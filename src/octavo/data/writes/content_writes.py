@@ -208,7 +208,7 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
     existing_ids: set[str] = set()
     try:
-        # pages that the change request has deleted still exist in its base
+        # Pages that the change request has deleted still exist in its base.
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
         versions: list[ContentRef] = [op.at, *(op.at.revision_ref(revision) for revision in revisions if revision)]

@@ -193,7 +193,7 @@ class OutboxDelivery:
     ) -> None:
         """Store that the response to an entry was lost. The first search follows after `delay`."""
         now = self._entries.now()
-        # Counted from now, because the computer may have been asleep since `started_at`.
+        # The time is counted from now, because the computer may have been asleep since `started_at`.
         may_arrive_until = now + self._may_arrive_for
         lose_response = partial(
             machine.lose_response, due_at=now + delay, may_arrive_until=may_arrive_until, reason=reason
@@ -331,7 +331,7 @@ class ConnectionState:
 
     @property
     def rate_limited_until(self) -> datetime | None:
-        """Return when the rate limit ends. None if there is no rate limit."""
+        """Time at which the rate limit ends. None if there is no rate limit."""
         return self.paused_until if self._is_rate_limited and self._has_timed_pause else None
 
     @property
@@ -341,7 +341,7 @@ class ConnectionState:
 
     @property
     def is_paused(self) -> bool:
-        """Return True if nothing may be sent now."""
+        """True if nothing may be sent now."""
         return bool(self.stop_reason) or self._has_timed_pause
 
     @property

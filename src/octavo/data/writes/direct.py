@@ -339,7 +339,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
     """Store a lock in state.db. Return False if state.db already has a lock with this name."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
-    # a lock from the future is replaced too: the clock was set back
+    # A lock from the future is replaced too: the clock was set back.
     db.execute(
         "DELETE FROM once WHERE namespace = ? AND name = ? AND abs(started_at - ?) > ?",
         (*row, now, MAX_LOCK_AGE_SECONDS),

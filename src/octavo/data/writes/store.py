@@ -241,7 +241,7 @@ def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) ->
 def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
     insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _encode(entry)
     if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
-        # a remote ID must be unique, and another write already has it
+        # A remote ID must be unique, and another write already has this ID.
         db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))
     db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
     horizon = (now - timedelta(days=MAX_SENT_DAYS)).timestamp()

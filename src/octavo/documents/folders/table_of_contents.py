@@ -76,8 +76,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _apply_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Read `.gitbook.yaml`, and set the root of the folder. Return the path of the first page, and the configured path
-    of the table of contents, else None."""
+    """Read `.gitbook.yaml`, and set the root of the folder. Return the path of the first page, and the path that the
+    file sets for the table of contents, else None."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")

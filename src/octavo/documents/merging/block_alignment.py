@@ -453,11 +453,11 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover_blocks, other) in enumerate((sides, sides[::-1])):
-        # For each moved block of the base, the blocks of the other side at its old position.
+        # Maps each moved block of the base to the blocks of the other side at its old position.
         blocks_at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover_blocks.moved.items():
             if new in changes[side]:
-                continue  # Already replaced: main moved away the text at the position of this block.
+                continue  # It is already replaced, because main moved away the text at its position.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_moved_by_both = (

@@ -285,7 +285,7 @@ class _PageMerge:
         if not region.base and len(side_texts) == 2 and region.main[0].level and not new_blocks[0].level:
             side_texts.reverse()  # Paragraphs below main's new section would become part of it.
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), side_texts, strict=False))
-        # In a list, no blank line, because it would add space between all items.
+        # A list gets no blank line, because that would add space between all items.
         gap = "\n" if is_one_list else usual_gap(side_texts[0][1][-1])
         return gap.join(text for text, _ in side_texts) if side_texts else None
 
@@ -598,7 +598,7 @@ def _key_in_conflicts(block: SourceBlock) -> str:
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     """Let one choice resolve all conflicts that are about the same moved text."""
-    # For each moved block, the conflicts and `MoveEnd`s that contain it. Blocks that moved together share one list.
+    # Maps each moved block to the conflicts and `MoveEnd`s that contain it. Blocks that moved together share a list.
     contents_by_block: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
     for content in _conflicts_and_move_ends(root.children):
         blocks = _moved_blocks(content)
