@@ -179,6 +179,27 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
             await run.quit()
 
 
+async def test_key_that_was_only_checked_does_not_change_the_current_account(stage: Stage) -> None:
+    async with signed_in(stage) as computer:
+        async with computer.play(computer.sign_in_methods.switch_account("work"), "content") as run:
+            await run.press("f3")
+        opening = reopened(run)
+        computer.platform.context.store.add_key(OTHER_KEY, "noor-haddad")
+        async with computer.play(opening) as run:
+            await run.type(OTHER_KEY)
+            await run.press("enter")
+            await run.see("✓ You are Noor Haddad", "Start")
+            await run.press("shift+tab", "shift+tab", "ctrl+u")
+            await run.type("gb_api_wrong")
+            await run.press("enter")
+            await run.see("did not accept your API key")
+            assert "Start" not in run.text
+            await run.press("escape")
+            await run.see("work@127.0.0.1")
+            assert computer.home.read().current == "work"
+            await run.quit()
+
+
 @pytest.mark.before_release
 async def test_f4_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as computer:

@@ -337,6 +337,8 @@ class _SignIn:
     """Name for the user of the session before the sign-in screen. Empty if there was none."""
     reopen_previous: Callable[[], Session] | None = None
     """Opens the session before the sign-in screen again. None if there was none."""
+    previous_profile: str = ""
+    """Name of the profile that was current before the sign-in screen. Empty if there was none."""
 
     def methods(self) -> SignInMethods:
         return SignInMethods(
@@ -389,6 +391,10 @@ class _SignIn:
     async def open_previous(self) -> Session:
         if self.reopen_previous is None:
             raise ValueError("No previous session to go back to.")
+        # A key that the user has only checked has made its profile current.
+        if self.previous_profile not in ("", self._profile_store.read().current):
+            with suppress(ValueError, OSError):
+                _switch(self._profile_store, self.previous_profile)
         return await run_in_thread(self.reopen_previous)
 
     async def open_demo(self) -> Session:
@@ -408,7 +414,12 @@ class _SignIn:
         origin = previous.account.origin if previous.account is not None else self.origin
         label = previous.label if previous.reopen is not None else ""
         return replace(
-            self, origin=origin, reason=reason, previous_label=label, reopen_previous=previous.reopen
+            self,
+            origin=origin,
+            reason=reason,
+            previous_label=label,
+            reopen_previous=previous.reopen,
+            previous_profile=self._profile_store.read().current,
         ).methods()
 
     def switch_account(self, name: str) -> SignInState:

@@ -125,6 +125,8 @@ class SignInScreen(HasCommands, Screen[None]):
         if secret is None:
             self._show_notes(("care", "Paste an API key first, or try the demo."))
             return
+        self._sign_in_result = None
+        self.query_one("#start", TextButton).display = False
         self._show_notes(("asking", "Checking the API key…"))
         self._key_check = self.shell.background(self._sign_in(secret.get_secret_value()))
 
