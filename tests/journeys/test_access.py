@@ -137,6 +137,29 @@ async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage:
         )
 
 
+@pytest.mark.parametrize(("kind", "name"), [("members", "Yuki Tanabe"), ("teams", "Harbour software")])
+async def test_removed_role_is_given_again_by_undo(stage: Stage, kind: str, name: str) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.ask(permissions.Grant(at=PRODUCTS, role="edit", teams=("software",), users=("yuki-tanabe",)), NOOR)
+        await open_item(run, "collections", "Products")
+        await open_table(run, kind)
+        browser(run).rows.focus()
+        await run.press("X", "y")
+        await run.until(lambda: not titles(run), "remove the role")
+        await run.press("u")
+        await run.hear(f"Restored {name}.")
+        await run.until(lambda: titles(run) == [name], "restore the role")
+        await run.press("e", "enter")
+        await run.see("removes the assigned role")
+        await run.type("none")
+        await run.press("enter", "ctrl+s")
+        await run.until(lambda: not titles(run), "remove the role in the form")
+        await run.press("u")
+        await run.hear(f"Undid the change to {name}.")
+        await run.until(lambda: titles(run) == [name], "restore the role again")
+        assert browser(run).rows.items[0].permission == "edit"
+
+
 @pytest.mark.before_release
 async def test_access_of_a_space_opens_from_the_tree_with_reasons_for_roles(stage: Stage) -> None:
     async with stage.play(NOOR, start="content") as run:

@@ -138,6 +138,22 @@ async def test_site_structure_can_be_built_rearranged_and_reduced(stage: Stage) 
         assert "    Station register" not in await structure_on_server(run)
 
 
+async def test_undo_of_an_added_space_does_not_say_that_the_space_was_deleted(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await open_structure(run)
+        before = await structure_on_server(run)
+        await run.press("ctrl+n")
+        await choose(run, "Space in Instruments")
+        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+        await run.press("enter")
+        await choose(run, "Station register")
+        await run.press("ctrl+s")
+        await run.hear("Added Station register.")
+        await run.press("u")
+        await run.hear("Removed Station register.")
+        assert await structure_on_server(run) == before
+
+
 @pytest.mark.before_release
 async def test_filtered_structure_keeps_parents_and_opens_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:

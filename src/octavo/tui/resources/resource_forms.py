@@ -120,7 +120,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
         return None if current_item is None else resource.as_update(current_item)
 
     def on_sent(form: SubmittedForm) -> None:
-        undo = None if form.replaced is None else _reverse_edit(form.operation, form.replaced, item_arguments)
+        undo = None if form.replaced is None else _reverse_edit(resource, form.operation, form.replaced, item_arguments)
         app.say(f"Changed {name}.", undo=undo is not None)
         if undo is None:
             app.writes.forbid_undo(
@@ -205,7 +205,7 @@ async def _send_bulk_edit(
     reverse_operations: list[tuple[str, Operation[Any]]] = []
 
     def add_reverse(item: Any, edit: Operation[Any]) -> None:
-        undo = _reverse_edit(edit, resource.as_update(item), resource.arguments_for(arguments, item))
+        undo = _reverse_edit(resource, edit, resource.as_update(item), resource.arguments_for(arguments, item))
         if undo is not None:
             reverse_operations.append((f"Could not undo the change to {resource.title(item)}", undo))
 
@@ -248,7 +248,9 @@ def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation
     return DirectUndo(title, undo, message)
 
 
-def _reverse_edit(operation: Operation[Any], old_item: Model, arguments: Arguments) -> Operation[Any] | None:
+def _reverse_edit(
+    resource: Resource[Any], operation: Operation[Any], old_item: Model, arguments: Arguments
+) -> Operation[Any] | None:
     """Return the operation that restores the values before an edit. None if a value is unknown or cannot be set."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
@@ -262,7 +264,7 @@ def _reverse_edit(operation: Operation[Any], old_item: Model, arguments: Argumen
             value.id if is_object else value.model_dump(exclude_none=True) if isinstance(value, Model) else value
         )
     try:
-        return build_operation(type(operation), {**arguments, **values})
+        return resource.undo_update(build_operation(type(operation), {**arguments, **values}))
     except ValidationError:
         return None  # The old value may be invalid here, such as a role that only a newer server knows.
 
@@ -289,7 +291,9 @@ def _undo_creation(
         delete_operation = build_operation(resource.delete, delete_arguments)
     except (ValidationError, AttributeError):
         return None
-    return _undo_of(live, f"delete {name}", [(f"Could not delete {name}", delete_operation)], f"Deleted {name}.")
+    verb, past_verb = resource.delete_verbs
+    failure_prefix = f"Could not {verb} {name}"
+    return _undo_of(live, f"{verb} {name}", [(failure_prefix, delete_operation)], f"{past_verb.capitalize()} {name}.")
 
 
 def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory) -> DirectUndo | None:

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any
 
 from octavo.api import collections, organizations, permissions, spaces, teams
 from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shared, SpaceRef
-from octavo.api.organizations import Role
 from octavo.data.live import Live
 from octavo.data.loaders import all_items
 from octavo.tui.resources import roles
@@ -120,8 +119,11 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope
     )
 
 
-def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: str, **ids: str) -> Operation[Any] | None:
-    return build_operation(operation, {**arguments, **ids, "role": role}) if role in get_args(Role) else None
+def _grant_again(update: Any) -> Operation[Any]:
+    """Return the operation that gives a role as `update` does, but also if the member or team has no role any more."""
+    if isinstance(update, permissions.UpdateTeam):
+        return permissions.Grant(at=update.at, role=update.role, teams=(update.team_id,))
+    return permissions.Grant(at=update.at, role=update.role, users=(update.user_id,))
 
 
 def undo_of_roles(
@@ -181,7 +183,8 @@ MEMBER_ROLES: Resource[Any] = Resource(
     ids=id_argument("user_id", "user.id"),
     columns=(ResourceColumn("NAME", "user.name"), ResourceColumn("ROLE", "permission", 10, is_code=True), ResourceColumn("EMAIL", "user.email", drop_priority=1)),
     as_update=lambda item: teams.Membership(role=item.permission),
-    recreate=lambda arguments, item: _grant_again(permissions.UpdateUser, arguments, item.permission, user_id=item.user.id),
+    recreate=lambda arguments, item: permissions.Grant(at=arguments["at"], role=item.permission, users=(item.user.id,)),
+    undo_update=_grant_again,
     lookups=(permissions.ListTeams,),
     prepare_undo=_undo_grant,
     create_title="Assign a role",
@@ -198,7 +201,7 @@ TEAM_ROLES: Resource[Any] = replace(
     ids=id_argument("team_id", "team.id"),
     columns=(ResourceColumn("TEAM", "team.title"), ResourceColumn("ROLE", "permission", 10, is_code=True),
              ResourceColumn("MEMBERS", "team.members", 8, align_right=True)),
-    recreate=lambda arguments, item: _grant_again(permissions.UpdateTeam, arguments, item.permission, team_id=item.team.id),
+    recreate=lambda arguments, item: permissions.Grant(at=arguments["at"], role=item.permission, teams=(item.team.id,)),
     lookups=(permissions.ListUsers,),
 )  # fmt: skip
 EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
