@@ -80,9 +80,9 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="MS",
         help="delay every response by MS milliseconds",
     )
-    fail_help = "make PERCENT percent of the API requests fail"
+    failure_rate_help = "make PERCENT percent of the API requests fail"
     demo.add_argument(
-        "--fail", type=whole_number(100, "a percentage", 10), default=0, metavar="PERCENT", help=fail_help
+        "--fail", type=whole_number(100, "a percentage", 10), default=0, metavar="PERCENT", help=failure_rate_help
     )
     _add_role(demo)
     demo.set_defaults(module="app")

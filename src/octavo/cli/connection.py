@@ -308,8 +308,8 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
             # While the session closes, Octavo still sends a write that need not wait.
-            why = f"and not sent yet. {entry.reason}" if entry.reason else "and may still be sent."
-            raise Failure(f"The {kind} is queued {why} Look with: octavo outbox", UNKNOWN)
+            state_clause = f"and not sent yet. {entry.reason}" if entry.reason else "and may still be sent."
+            raise Failure(f"The {kind} is queued {state_clause} Look with: octavo outbox", UNKNOWN)
 
 
 async def tell_if_run_before(session: Session, options: argparse.Namespace) -> bool:

@@ -111,7 +111,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
     """Return a JSON object for each reviewer, then for each user whose review is requested. Raises ApiError."""
-    reviews, requested = await asyncio.gather(live.fetch(reviews_op(at)), live.fetch(requested_reviewers_op(at)))
+    reviews, requests = await asyncio.gather(live.fetch(reviews_op(at)), live.fetch(requested_reviewers_op(at)))
     rows = [
         {
             "id": each.reviewer.id,
@@ -124,7 +124,7 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
     ]
     return rows + [
         {"id": each.user.id, "name": each.user.name, "status": "requested", "outdated": False}
-        for each in requested.items
+        for each in requests.items
         if each.user is not None
     ]
 

@@ -308,7 +308,7 @@ class InboxScreen(ListView[InboxRow]):
     def _set_empty_message(self) -> None:
         snapshot, state = self.snapshot, self.rows.state
         tab = self.tabs.current
-        is_quiet = not (
+        is_complete_and_unfiltered = not (
             self.active_filters.filters or snapshot.is_loading or snapshot.unknown.summary or snapshot.failed
         )
         state.empty, state.hint, state.custom_lines = _EMPTY_MESSAGE, "", None
@@ -329,9 +329,9 @@ class InboxScreen(ListView[InboxRow]):
         elif tab != "all" and self.marked_rows.active:
             state.empty = "No unsent drafts." if tab == "unsent" else "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to switch tabs."
-        elif is_quiet:
+        elif is_complete_and_unfiltered:
             state.custom_lines = self._day_summary
-        is_empty = is_quiet and not self.marked_rows.active and tab == "all"
+        is_empty = is_complete_and_unfiltered and not self.marked_rows.active and tab == "all"
         self.set_class(is_empty, "-nothing")
 
     def _day_summary(self, width: int) -> list[Content]:

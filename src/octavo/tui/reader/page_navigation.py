@@ -107,7 +107,7 @@ class PageNavigation:
     @property
     def current_anchor(self) -> str:
         """Anchor of the last heading at or above the selected block. At the end of the page, the last visible block
-        counts instead if the first one is selected. Empty if there is no heading above."""
+        counts if the first visible block is selected. Empty if there is no heading above."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""

@@ -428,7 +428,7 @@ _THAI_LETTER, _THAI_LEADING_VOWEL = "[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]",
 _THAI_MARK = "[\u0e2f-\u0e3a\u0e45-\u0e4e\u0eaf-\u0ebd\u0ec6-\u0ece]"
 _THAI_CLUSTER = f"[\u0e01\u0e02\u0e04\u0e15\u0e17\u0e1b\u0e1c\u0e1e][\u0e23\u0e25\u0e27]{_THAI_MARK}"
 _THAI_SYLLABLE_START = (
-    # Before a leading vowel, after a mark, or after a letter that often ends a syllable.
+    # Matches before a leading vowel, after a mark, or after a letter that often ends a syllable.
     f"{_THAI_LEADING_VOWEL}|(?<={_THAI_MARK})(?:{_THAI_LETTER}(?!\u0e4c){_THAI_MARK}|(?!\u0e01){_THAI_CLUSTER})"
     "|(?<=[\u0e31-\u0e3a\u0e47-\u0e4e][\u0e01\u0e07\u0e14\u0e19\u0e1a\u0e21\u0e22\u0e23\u0e27])"
     f"(?:(?![\u0e23-\u0e27\u0e2d]){_THAI_LETTER}(?!\u0e4c){_THAI_MARK}|{_THAI_CLUSTER})"

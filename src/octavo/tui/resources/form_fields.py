@@ -267,13 +267,13 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
             return None
         for each in model_fields:
             condition = VisibleWhen(name, frozenset({option}))
-            namesake = fields_by_name.get(each.name)
-            if namesake is not None and replace(namesake, conditions=()) == replace(each, conditions=()):
+            existing = fields_by_name.get(each.name)
+            if existing is not None and replace(existing, conditions=()) == replace(each, conditions=()):
                 fields_by_name[each.name] = replace(
-                    namesake,
-                    conditions=(VisibleWhen(name, namesake.conditions[0].values | {option}), *namesake.conditions[1:]),
+                    existing,
+                    conditions=(VisibleWhen(name, existing.conditions[0].values | {option}), *existing.conditions[1:]),
                 )
-            elif namesake is not None:
+            elif existing is not None:
                 return None
             else:
                 fields_by_name[each.name] = replace(each, conditions=(condition, *each.conditions))

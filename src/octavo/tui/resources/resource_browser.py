@@ -595,7 +595,7 @@ class PendingNavigation:
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
-        self._target: tuple[str, str, str] | None = None
+        self._requested_item: tuple[str, str, str] | None = None
         self._steps = 0
 
     def move(self, step: int) -> None:
@@ -604,7 +604,7 @@ class PendingNavigation:
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
         """Open the item `key` of the table `resource` as soon as it is listed, and show `child_table` inside it."""
-        self._target = (resource, key, child_table)
+        self._requested_item = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
             del self._view.levels[1:]
@@ -613,9 +613,9 @@ class PendingNavigation:
     def show_top_level(self) -> None:
         """Show the top-level tables, and select the one that the user requested, if any."""
         level = self._view.level
-        if self._target is not None:
+        if self._requested_item is not None:
             level.resource = next(
-                (resource for resource in level.resources if resource.plural == self._target[0]), level.resource
+                (resource for resource in level.resources if resource.plural == self._requested_item[0]), level.resource
             )
             level.positions.pop(level.resource.plural, None)
         last_index = len(level.resources) - 1
@@ -627,16 +627,16 @@ class PendingNavigation:
         """If the list has the requested item, open it. If the complete list does not have it, say so. If the user has
         left the table of the item, forget the request."""
         view = self._view
-        if self._target is None or view.snapshot.value is None:
+        if self._requested_item is None or view.snapshot.value is None:
             return
-        table, key, child_table = self._target
+        table, key, child_table = self._requested_item
         if view.level.resource.plural != table:
-            self._target = None
+            self._requested_item = None
         elif view.rows.go_to(key):
-            self._target = None
+            self._requested_item = None
             open_selected_row(view, child_table)
         elif not view.snapshot.is_loading and not view.snapshot.needs_more(MAX_ROWS):
-            self._target = None
+            self._requested_item = None
             cause = view.snapshot.error or "it was deleted, or you do not have access to it."
             view.shell.say(f"Could not find the item in {view.level.resource.plural}: {cause}", tone="care")
 

@@ -326,20 +326,20 @@ async def predict_conflicts(
     except (NotFound, Forbidden):
         return ConflictPrediction(is_known=False)
     changed_ids = None if changes.more else {each.page.id for each in changes.changes if each.page}
-    base, theirs, ours = revisions
-    candidates = await asyncio.to_thread(_pages_to_read, (base, theirs, ours), changed_ids)
+    base, main_tree, own_tree = revisions
+    candidates = await asyncio.to_thread(_pages_to_read, (base, main_tree, own_tree), changed_ids)
     texts = dict.fromkeys(candidates, ("", "", ""))
     read_ids = candidates[:MAX_PREDICTED_PAGES]
     base_texts, main_texts, own_texts = await asyncio.gather(
         *(merge_effects.load_texts(live, ref, read_ids) for ref in refs)
     )
     texts |= {page: (base_texts.get(page, ""), main_texts.get(page, ""), own_texts.get(page, "")) for page in read_ids}
-    merged = await asyncio.to_thread(_predict_merge, (base, theirs, ours), texts)
-    duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
+    merged = await asyncio.to_thread(_predict_merge, (base, main_tree, own_tree), texts)
+    duplicates = await asyncio.to_thread(find_duplicates, main_tree.pages, merged.pages)
     skipped_count = len(candidates) - len(read_ids)
     is_on_main = merged.is_on_main and not skipped_count and bool(changes.changes) and not count_unlisted(changes)
     if is_on_main:
-        is_on_main = await asyncio.to_thread(_shows_all_changes, changes.changes, (base, theirs, ours), texts)
+        is_on_main = await asyncio.to_thread(_shows_all_changes, changes.changes, (base, main_tree, own_tree), texts)
     return ConflictPrediction(
         merged.conflicts, skipped_count, True, tuple(duplicates), () if is_on_main else merged.word_merges, is_on_main
     )

@@ -334,18 +334,18 @@ class _Planner:
         return reverted_pages, edited_later
 
     def _page_edited_later(self, page_id: str) -> PageEditedLater:
-        old_page, merged, page_now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
+        old_page, merged, current = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
         for name in EDITABLE_FIELDS:
-            old_value, merged_value, value_now = (getattr(page, name) for page in (old_page, merged, page_now))
-            if old_value == merged_value or value_now == old_value:
+            old_value, merged_value, current_value = (getattr(page, name) for page in (old_page, merged, current))
+            if old_value == merged_value or current_value == old_value:
                 continue
-            if value_now == merged_value and not (old_value is None and name in REQUIRED_FIELDS):
+            if current_value == merged_value and not (old_value is None and name in REQUIRED_FIELDS):
                 fields[name] = old_value
-            elif value_now != merged_value:
-                self._not_reverted.append(f"{page_now.title}: its {name.replace('_', ' ')} was changed after the merge")
+            elif current_value != merged_value:
+                self._not_reverted.append(f"{current.title}: its {name.replace('_', ' ')} was changed after the merge")
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
-        return PageEditedLater(page_id, page_now.title or "Untitled", fields, merges_text)
+        return PageEditedLater(page_id, current.title or "Untitled", fields, merges_text)
 
     def _plan_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[FormerPosition]:
         for page_id in page_ids:

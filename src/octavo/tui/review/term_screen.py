@@ -321,7 +321,7 @@ class TermScreen(ListView[TermRow]):
         super().__init__()
         self.term_search: TermSearch = term_search
         self._results = TermResults()
-        self._drawn_at = 0
+        self._drawn_page_count = 0
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[TermRow] = RowList(
@@ -373,14 +373,14 @@ class TermScreen(ListView[TermRow]):
     async def _search(self) -> None:
         if not self.rows.keys:
             self.rows.state.show_loading(f"the places with “{self.term_search.term.old}”")
-        self._drawn_at = 0
+        self._drawn_page_count = 0
         revision = await self._current_revision()
         changed_ids = self.term_search.changed_ids | {each.page.id for each in self._results.pages}
         results = search_term(self.live, self.shell.session.search_index, revision, self.term_search.term, changed_ids)
         try:
             async for each in results:
-                if each.is_complete or each.searched_count - self._drawn_at >= _PAGES_PER_UPDATE:
-                    self._drawn_at = each.searched_count
+                if each.is_complete or each.searched_count - self._drawn_page_count >= _PAGES_PER_UPDATE:
+                    self._drawn_page_count = each.searched_count
                     self._show(each)
         except ApiError as error:
             self.rows.state.fail("Could not load the pages of this change request", str(error))

@@ -97,7 +97,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(
     revisions: RevisionTriple, current: PageTree
 ) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
-    """Return conflicts outside page texts, and conflicting page fields by page ID. `current` is the page tree now."""
+    """Return conflicts outside page texts, and conflicting page fields by page ID. `current` is the current tree."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
     predicted_conflicts = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts

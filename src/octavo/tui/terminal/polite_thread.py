@@ -58,20 +58,20 @@ class PoliteThread:
     """A thread that does one piece of work after the other, the newest first."""
 
     def __init__(self) -> None:
-        self._works: list[Work] = []
+        self._pending_works: list[Work] = []
         self._has_work = threading.Condition()
         self._thread: threading.Thread | None = None
 
     @property
     def is_idle(self) -> bool:
         """True if no work is running or waiting."""
-        return not self._works
+        return not self._pending_works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> Work:
         """Run `steps` in the thread, before all other work, and return the work, which can be stopped."""
         work = Work(steps, on_error)
         with self._has_work:
-            self._works.append(work)
+            self._pending_works.append(work)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="octavo-reading", daemon=True)
                 self._thread.start()
@@ -86,12 +86,12 @@ class PoliteThread:
     def _run(self) -> None:
         while True:
             with self._has_work:
-                while not self._works:
+                while not self._pending_works:
                     self._has_work.wait()
-                work = self._works[-1]
+                work = self._pending_works[-1]
             if not work.step():
                 with self._has_work:
-                    self._works.remove(work)
+                    self._pending_works.remove(work)
                 del work  # Otherwise, the page of this work stays in memory until the next work.
 
 
