@@ -75,17 +75,17 @@ class RetryBudget:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._left = self.SIZE
+        self._retries_left = self.SIZE
         self._at = clock()
 
     def take(self) -> bool:
         """Use one retry. Return False if none is left."""
         now = self._clock()
-        self._left = min(self.SIZE, self._left + (now - self._at) * self.PER_SECOND)
+        self._retries_left = min(self.SIZE, self._retries_left + (now - self._at) * self.PER_SECOND)
         self._at = now
-        if self._left < 1:
+        if self._retries_left < 1:
             return False
-        self._left -= 1
+        self._retries_left -= 1
         return True
 
 

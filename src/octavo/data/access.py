@@ -59,7 +59,7 @@ class Availability:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
+        self._reasons: dict[type[Operation[Any]], dict[str, str]] = {}
         """Why operations are unavailable, by operation type, and then by route, or by path if only this path is."""
 
     async def __call__(self, op: Operation[T]) -> T:
@@ -69,21 +69,21 @@ class Availability:
             if unavailability := await self._unavailability(op, error):
                 self.mark_unavailable(op, *unavailability)
             raise
-        if type(op) in self._missing and self.why_unavailable(op) is not None:
-            del self._missing[type(op)]
+        if type(op) in self._reasons and self.why_unavailable(op) is not None:
+            del self._reasons[type(op)]
         return response
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if no reason is known. For an operation
         type, the reason may apply to one path only."""
         if isinstance(op, type):
-            return next(iter(self._missing.get(op, {}).values()), None)
-        reasons = self._missing.get(type(op), {})
+            return next(iter(self._reasons.get(op, {}).values()), None)
+        reasons = self._reasons.get(type(op), {})
         return (reasons.get(path_template(op)) or reasons.get(url_path(op))) if reasons else None
 
     def mark_unavailable(self, op: Operation[Any], reason: str, path: str = "") -> None:
         """Remember why an operation is unavailable: at `path`, or on its whole route if `path` is empty."""
-        self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
+        self._reasons.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
         """Return why `op` is unavailable, and at which path, if the error shows this. An empty path stands for all

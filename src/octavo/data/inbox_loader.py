@@ -140,8 +140,8 @@ class InboxLoader:
         subscribers, no requests are sent."""
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
-            if self._stored_rows is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
-                self._stored_rows = unpack_rows(cached)
+            if self._stored_rows is None and (packed := self._live.cache.read_derived(self._cached_as)) is not None:
+                self._stored_rows = unpack_rows(packed)
                 self._builder.inbox = Inbox(self._stored_rows)
             for name, op in self._listings.items():
                 self._unsubscribers.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))

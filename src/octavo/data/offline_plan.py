@@ -103,8 +103,8 @@ class OfflinePlanner:
                     self._change_requests[item.ref(at)] = item
                     yield from needed_for_change_request(item.ref(at), item, self.owner)
             case content.ListChanges(at=ChangeRequestRef() as at), Changes():
-                if (listed := self._change_requests.get(at)) is not None:
-                    yield from needed_for_changes(at, listed, value, self.owner)
+                if (change_request := self._change_requests.get(at)) is not None:
+                    yield from needed_for_changes(at, change_request, value, self.owner)
 
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
         """Yield the needed responses. The unpinned ones get `needs_value`, so that `on_response` pins them."""

@@ -67,7 +67,7 @@ class Poller:
         self._is_polling = False
         self._failed_polls = 0
         self._retry_at = LONG_AGO
-        self._listed = ListedFingerprints()
+        self._fingerprints = ListedFingerprints()
         self._unlisted: list[ChangeRequest] = []
         """Change requests that have left the lists of open and draft ones. Their new status is not fetched yet."""
 
@@ -123,16 +123,16 @@ class Poller:
     async def _fetch_what_changed(self) -> None:
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
-        self._listed.update(response.value for response in lists)
-        old_plan = ViewPlanner(live, self._listed, self._visible())
+        self._fingerprints.update(response.value for response in lists)
+        old_plan = ViewPlanner(live, self._fingerprints, self._visible())
         fetch_times = [response.fetched_at for response in lists if response.fetched_at is not None]
         old_plan.adopt_fingerprints(max(fetch_times, default=LONG_AGO))
         for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows this error
                 if response.watchers and not response.is_loading:
                     await live.syncer.get(response.op, Rank.AWAITED)
-        self._listed.update(response.value for response in lists)
-        plan = ViewPlanner(live, self._listed, self._visible())
+        self._fingerprints.update(response.value for response in lists)
+        plan = ViewPlanner(live, self._fingerprints, self._visible())
         live.syncer.run(plan)
         await live.syncer.wait_idle(plan.owner)
         plan.mark_unchanged_as_current()
@@ -164,8 +164,8 @@ class ViewPlanner:
 
     owner = "views"
 
-    def __init__(self, live: Live, listed: ListedFingerprints, visible: Iterable[Operation[Any]]) -> None:
-        self._live, self._listed, self._visible = live, listed, set(visible)
+    def __init__(self, live: Live, fingerprints: ListedFingerprints, visible: Iterable[Operation[Any]]) -> None:
+        self._live, self._fingerprints, self._visible = live, fingerprints, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
         self._with_fingerprint: list[NeededResponse] = []
         """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
@@ -191,10 +191,10 @@ class ViewPlanner:
         recheckable = [
             each for each in recheckable if each.url not in due_urls and not self._is_recent_account_data(each, now)
         ]
-        visible = [each for each in recheckable if each.op in self._visible]
-        hidden = [each for each in recheckable if each.op not in self._visible]
-        rechecks = recheck(visible, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
-        rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
+        visible_responses = [each for each in recheckable if each.op in self._visible]
+        hidden_responses = [each for each in recheckable if each.op not in self._visible]
+        rechecks = recheck(visible_responses, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
+        rechecks += recheck(hidden_responses, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in rechecks)  # rechecks come after changed responses
         rechecked_urls = {each.url for each in rechecks}
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
@@ -234,8 +234,8 @@ class ViewPlanner:
             case comments.ListReplies():
                 return self._replies_fingerprint(op)
             case content.GetPage(at=SpaceRef() as at) if (page := self._page_in_tree(at, op.page_id)) is not None:
-                return page_fingerprint(page, self._listed.fingerprint_of(op))
-        return self._listed.fingerprint_of(op)
+                return page_fingerprint(page, self._fingerprints.fingerprint_of(op))
+        return self._fingerprints.fingerprint_of(op)
 
     def _page_in_tree(self, at: SpaceRef, page_id: str) -> content.Page | None:
         tree = self._watched.get(content.ListPages(at=at))
@@ -268,8 +268,8 @@ class RemoteChangeDetector:
         self._threads: set[str] = set()
         self._replies: dict[tuple[Discussion, str], int] = {}
         self._reviews: set[str] = set()
-        self._before: dict[str, ChangeRequest] = {}
-        self._after: dict[str, ChangeRequest] = {}
+        self._requests_before: dict[str, ChangeRequest] = {}
+        self._requests_after: dict[str, ChangeRequest] = {}
 
     def count_changes(self, op: Operation[Any], before: object, after: object) -> None:
         """Count the changes from the response `before` to the response `after` of `op`."""
@@ -295,18 +295,18 @@ class RemoteChangeDetector:
                 if before.next is None:
                     self._reviews |= {item.id for item in new_items if item.reviewer.id != self._my_id}
             case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
-                self._before |= {item.id: item for item in before.items}
-                self._after |= {item.id: item for item in after.items}
+                self._requests_before |= {item.id: item for item in before.items}
+                self._requests_after |= {item.id: item for item in after.items}
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
         """The change requests that are no longer in the lists of open and draft change requests."""
-        return [each for name, each in self._before.items() if name not in self._after]
+        return [each for name, each in self._requests_before.items() if name not in self._requests_after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
         """Return the counted changes. `current_unlisted` has the `unlisted` change requests with their new status."""
         merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
-        new_requests = [each for name, each in self._after.items() if name not in self._before]
+        new_requests = [each for name, each in self._requests_after.items() if name not in self._requests_before]
         counts: Mapping[RemoteChange, int] = {
             "threads": len(self._threads),
             "replies": sum(self._replies.values()),

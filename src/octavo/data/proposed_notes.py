@@ -139,11 +139,11 @@ class ProposedNotes:
         With a single note, `body` replaces its text, and the draft `draft_key` is deleted. If the note is already
         accepted or discarded, `body` becomes a draft.
         """
-        accepted: list[ProposedNote] = []
+        accepted_notes: list[ProposedNote] = []
 
         def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
             if is_new := self._mark_decided(db, note.id):
-                accepted.append(note)
+                accepted_notes.append(note)
             return is_new
 
         writes = [
@@ -154,10 +154,10 @@ class ProposedNotes:
             for note in notes
         ]
         entries = await self._outbox.add_pending_comments(writes)
-        if body is not None and not accepted:
+        if body is not None and not accepted_notes:
             await self._outbox.move_draft(draft_key, writes[0].draft_key, body)
         self._reload()
-        return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
+        return tuple(Accepted(note, entry) for note, entry in zip(accepted_notes, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
         """Propose accepted notes again, unless their comments were edited or sent. Return whether any note is proposed

@@ -215,7 +215,7 @@ class SearchIndex:
         """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
-        self._written = 0
+        self._written_count = 0
         self._closing = False
         self._lock = threading.Lock()
         """Locked while the index is read, and while its file is replaced."""
@@ -250,8 +250,8 @@ class SearchIndex:
         while self._updates and not self._closing:
             compute, known_at = self._updates.popleft()
             has_changed = self._update(db, compute(), known_at.timestamp()) or has_changed
-        if self._written >= WRITES_PER_EVICTION:
-            self._written = 0
+        if self._written_count >= WRITES_PER_EVICTION:
+            self._written_count = 0
             self._evict(db)
         if has_changed:
             self.changed()
@@ -282,7 +282,7 @@ class SearchIndex:
     def _write(
         self, db: sqlite3.Connection, document: SearchDocument, known_at: float, indexed: IndexedDocument | None
     ) -> None:
-        self._written += 1
+        self._written_count += 1
         if indexed is not None and indexed.text_hash and not document.text_hash:
             # The new document has only a title, so the indexed text is kept.
             db.execute(

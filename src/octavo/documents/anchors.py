@@ -51,18 +51,18 @@ class AnchorAssigner:
     """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`."""
 
     def __init__(self) -> None:
-        self._used: set[str] = set()
-        self._next: dict[str, int] = {}
+        self._used_anchors: set[str] = set()
+        self._last_numbers: dict[str, int] = {}
 
     def assign(self, title: str, explicit_anchor: str | None = None) -> str:
         """Return a unique anchor for a heading, made from `explicit_anchor` if given, else from `title`."""
         wanted_anchor = explicit_anchor or anchor_of_title(title) or "section"
-        anchor, number = wanted_anchor, self._next.get(wanted_anchor, 0)
-        while anchor in self._used:
+        anchor, number = wanted_anchor, self._last_numbers.get(wanted_anchor, 0)
+        while anchor in self._used_anchors:
             number += 1
             anchor = f"{wanted_anchor}-{number}"
-        self._next[wanted_anchor] = number
-        self._used.add(anchor)
+        self._last_numbers[wanted_anchor] = number
+        self._used_anchors.add(anchor)
         return anchor
 
 

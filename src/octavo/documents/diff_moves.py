@@ -148,12 +148,12 @@ class _MoveFinder:
         self._number = 0
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
-        self._split: set[int] = set()
+        self._split_ids: set[int] = set()
         """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved or stayed."""
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)
-        self._taken: set[int] = set()
+        self._ids_in_moves: set[int] = set()
         self._moves: list[tuple[DraftEntry, DraftEntry]] = []
 
     def _give_numbers(self, drafts: Iterable[DraftEntry]) -> None:
@@ -224,19 +224,19 @@ class _MoveFinder:
                         pending_moves.append((left, arrived))
 
     def _is_free(self, draft: DraftEntry, status: str) -> bool:
-        return draft.status == status and id(draft) not in self._taken and id(draft) not in self._split
+        return draft.status == status and id(draft) not in self._ids_in_moves and id(draft) not in self._split_ids
 
     def _mark_split(self, draft: DraftEntry) -> None:
         parent = self._parents.get(id(draft))
-        while parent is not None and id(parent) not in self._split:
-            self._split.add(id(parent))
+        while parent is not None and id(parent) not in self._split_ids:
+            self._split_ids.add(id(parent))
             parent = self._parents.get(id(parent))
 
     def _move(self, left: DraftEntry, arrived: DraftEntry) -> None:
         assert left.old is not None
         assert arrived.new is not None
         self._number += 1
-        self._taken |= {id(each) for draft in (left, arrived) for each in draft.descendants()}
+        self._ids_in_moves |= {id(each) for draft in (left, arrived) for each in draft.descendants()}
         left.children = arrived.children = None
         if left.old.look_id != arrived.new.look_id:
             edited_draft = self._compare(left.old, arrived.new)

@@ -58,16 +58,16 @@ class ClosedTags:
     """Finds out which tags have an end tag. `add` must get the tokens of the source in order."""
 
     def __init__(self, source: str) -> None:
-        self._last: dict[str, int] = {}
+        self._last_positions: dict[str, int] = {}
         for match in _END.finditer(source) if "{%" in source else ():
-            self._last[match[1]] = match.start()
-        self._closed: dict[int, Tag] = {}
-        self._open: dict[str, list[tuple[int, Tag]]] = {}
+            self._last_positions[match[1]] = match.start()
+        self._closed_tags: dict[int, Tag] = {}
+        self._open_tags: dict[str, list[tuple[int, Tag]]] = {}
         self._count = 0
 
     def is_closed(self, tag: Tag) -> bool:
         """Return whether a tag has an end tag."""
-        return id(tag) in self._closed
+        return id(tag) in self._closed_tags
 
     def add(self, tokens: Sequence[Token]) -> None:
         """Match opening and closing tags in `tokens`, which follow the tokens of the previous call."""
@@ -80,17 +80,17 @@ class ClosedTags:
     def _add_tag(self, tag: Tag, index: int) -> None:
         if not tag.closed_name:
             if tag.name not in ALWAYS_OPEN:
-                self._open.setdefault(tag.name, []).append((index, tag))
-        elif open_tags := self._open.get(tag.closed_name):
+                self._open_tags.setdefault(tag.name, []).append((index, tag))
+        elif open_tags := self._open_tags.get(tag.closed_name):
             opening_index, closed_tag = open_tags.pop()
             if index - opening_index <= _MAX_DISTANCE or tag.closed_name not in _OPTIONAL_END:
-                self._closed[id(closed_tag)] = closed_tag
+                self._closed_tags[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
         """Return the index of the first token whose tag may still get an end tag after `position`, else None."""
         candidates: list[int] = []
-        for name, open_tags in self._open.items():
-            if open_tags and self._last.get(name, -1) >= position:
+        for name, open_tags in self._open_tags.items():
+            if open_tags and self._last_positions.get(name, -1) >= position:
                 if name not in _OPTIONAL_END:
                     candidates.append(open_tags[0][0])
                 else:

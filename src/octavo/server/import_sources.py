@@ -254,14 +254,14 @@ def _file_paths(folder_url: str, urls: list[str]) -> dict[str, str]:
     return paths
 
 
-def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path`, or for example `guide-2.md` if `path` is `SUMMARY.md` or in `used`."""
+def _free_path(path: str, used_paths: Collection[str]) -> str:
+    """Return `path`, or for example `guide-2.md` if `path` is `SUMMARY.md` or in `used_paths`."""
     stem, suffix = posixpath.splitext(path)
-    free, number = path, 1
-    while free in used or free.lower() == "summary.md":
+    free_path, number = path, 1
+    while free_path in used_paths or free_path.lower() == "summary.md":
         number += 1
-        free = f"{stem}-{number}{suffix}"
-    return free
+        free_path = f"{stem}-{number}{suffix}"
+    return free_path
 
 
 def _path_without_suffix(path: str) -> str:
@@ -437,9 +437,9 @@ def read_html(text: str) -> HtmlPage:
     return HtmlPage(heading_title or title, links, base, main)
 
 
-def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
+def convert_docx(data: bytes, stem: str, used_paths: Collection[str] = ()) -> ConvertedDocument:
     """Convert a Word document to Markdown. The names of its images start with `stem`, and their paths are not in
-    `used`. Raises ConversionFailure."""
+    `used_paths`. Raises ConversionFailure."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -450,7 +450,7 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
 
     def store_image(image: Any) -> dict[str, str]:
         suffix = mimetypes.guess_extension(image.content_type) or ""
-        path = _free_path(f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}", used)
+        path = _free_path(f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}", used_paths)
         with image.open() as image_file:
             files[path] = image_file.read()
         return {"src": f"/{path}"}

@@ -249,10 +249,10 @@ def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
     folders = {name: Path(chosen_paths[name] or getattr(default_folders, f"user_{name}_dir")) for name in _FOLDERS}
     ignored = [
         f"{variable} is the relative path {quoted(value)}, so Octavo ignores it and uses "
-        f"{', '.join(str(folders[name]) for name in used)}. Set {variable} to a path that begins with /."
+        f"{', '.join(str(folders[name]) for name in used_names)}. Set {variable} to a path that begins with /."
         for variable, names in {"HOME": _FOLDERS, **{_XDG[name]: (name,) for name in _FOLDERS}}.items()
         if (value := environ.get(variable, "")) and not Path(value).is_absolute()
-        if (used := [name for name in names if not chosen_paths[name]])
+        if (used_names := [name for name in names if not chosen_paths[name]])
     ]
     return folders, ignored
 

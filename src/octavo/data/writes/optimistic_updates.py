@@ -33,7 +33,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0
-    visible = [
+    shown_entries = [
         entry
         for entry in entries
         if entry.state != "failed" or isinstance(entry.op, (comments.Create, comments.CreateReply))
@@ -48,9 +48,9 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
         return value
 
     # Lists may have thousands of items, so an entry is applied only to the item that it changes.
-    by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
+    by_index = _entries_by_index(op, value.items, shown_entries) if isinstance(value, ListPage) else {}
     if not by_index:
-        return put(value, visible), len(unconfirmed_ids)
+        return put(value, shown_entries), len(unconfirmed_ids)
     item_groups = [
         put(value.model_copy(update={"items": (item,), "count": None}), by_index[index]).items
         if index in by_index
@@ -60,8 +60,8 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     items = tuple(item for part in item_groups for item in part)
     if len(items) != len(value.items) or not all(map(is_, items, value.items)):
         value = _with_items(value, items)
-    applied = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
-    return put(value, (entry for entry in visible if entry.id not in applied)), len(unconfirmed_ids)
+    applied_ids = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
+    return put(value, (entry for entry in shown_entries if entry.id not in applied_ids)), len(unconfirmed_ids)
 
 
 def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], Any]]) -> ExpectedState:

@@ -405,10 +405,10 @@ class Outbox:
         if self._read_only_reason:
             return
         ids = self._own_ids.union(*(group.entry_ids for group in self.unsent_groups))
-        held = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
-        if held:
+        held_ids = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
+        if held_ids:
             with suppress(NotSaved):
-                await self._entries.apply_to_all(held, partial(machine.release, now=self._now()))
+                await self._entries.apply_to_all(held_ids, partial(machine.release, now=self._now()))
 
     def _is_sending_or_due(self, entry: OutboxEntry) -> bool:
         if self._read_only_reason or not self._account.may_send(entry):

@@ -267,9 +267,9 @@ class ContentEditor:
     def __init__(self, context: RequestContext, change_request: Json) -> None:
         self._context = context
         self._change_request = change_request
-        self._before = spaces.get_revision(context, change_request["space"], change_request["revision"])
-        self._pages: Pages = self._before["pages"]
-        self._files: list[Json] = self._before["files"]
+        self._old_revision = spaces.get_revision(context, change_request["space"], change_request["revision"])
+        self._pages: Pages = self._old_revision["pages"]
+        self._files: list[Json] = self._old_revision["files"]
         self._texts: dict[str, str] = {}
         """New Markdown by page ID."""
         self._refs: dict[str, str] = {}
@@ -290,7 +290,7 @@ class ContentEditor:
         for page_id, markdown in self._texts.items():
             if page := page_trees.find_page(self._pages, page_id):
                 self._replace_page(spaces.with_text(self._context, page, self._resolve_references(markdown)))
-        revision = spaces.add_edit_revision(self._context, self._before, pages=self._pages, files=self._files)
+        revision = spaces.add_edit_revision(self._context, self._old_revision, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._context, self._change_request, revision)
 
     @singledispatchmethod

@@ -293,7 +293,7 @@ def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Jso
         text = include_by_id(page_text(context, page), posixpath.dirname(file_path), loaded)
         detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], file_path)))
     if "pages" in page:
-        detached["pages"] = [_detach_from_files(context, below, loaded) for below in page["pages"]]
+        detached["pages"] = [_detach_from_files(context, subpage, loaded) for subpage in page["pages"]]
     return detached
 
 
