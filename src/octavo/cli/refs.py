@@ -140,7 +140,7 @@ class RefResolver:
         """If `is_offline`, only spaces in the cache are found."""
         self._is_offline = is_offline
         self.live, self._session = session.live, session
-        self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
+        self._default_name = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
         """True if `_spaces` came from the server and not from the cache."""
@@ -205,7 +205,7 @@ class RefResolver:
     async def default_space(self) -> Space | None:
         """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last. The
         user is told about the latter. None if there is neither. Raises ApiError or Failure."""
-        name = self._default or _pulled_space_id()
+        name = self._default_name or _pulled_space_id()
         if name:
             return await self.space(name)
         last_space_id = self._session.state.get_value("space")
@@ -218,7 +218,7 @@ class RefResolver:
 
     async def chosen_space(self) -> Space | None:
         """Return the space of `--space`, OCTAVO_SPACE or the pulled folder, if any. Raises ApiError or Failure."""
-        name = self._default or _pulled_space_id()
+        name = self._default_name or _pulled_space_id()
         return await self.space(name) if name else None
 
     async def resolve(self, text: str) -> RefTarget:

@@ -82,46 +82,46 @@ class Search:
         with Output(options, FIELDS, COLUMNS) as output:
             chosen_space = await self._resolver.chosen_space()
             self._spaces = (chosen_space,) if chosen_space is not None else await self._resolver.spaces()
-            rows = await self._load_rows(output.limit, only=chosen_space)
+            rows = await self._load_rows(output.limit, only_space=chosen_space)
             for number, row in enumerate(rows):
                 if not output.add({**row, "score": round(1 / (1 + number), 3)}):
                     break
         if not rows and output.mode == "table":
             tell(f"No results for “{safe_line(self._words[:60])}”.{await self._suggestion()}")
 
-    async def _load_rows(self, limit: int | None, only: Space | None) -> list[Row]:
+    async def _load_rows(self, limit: int | None, only_space: Space | None) -> list[Row]:
         options = self._options
         page_limit = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
         if options.offline or options.where == "comments":
             if not options.offline:
                 await self._index_threads()
             self._session.search_index.flush()
-            ids = [each.id for each in self._spaces] if only is not None else None
+            ids = [each.id for each in self._spaces] if only_space is not None else None
             hits = await self._session.search_index.search(
                 self._words, limit=page_limit, kinds=_KINDS[options.where], spaces=ids, snippet_length=_MAX_SNIPPET
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":
-            return await self._load_change_requests(only)
-        return await self._load_pages(limit, page_limit, only)
+            return await self._load_change_requests(only_space)
+        return await self._load_pages(limit, page_limit, only_space)
 
     # Pages
 
-    async def _load_pages(self, limit: int | None, page_limit: int, only: Space | None) -> list[Row]:
+    async def _load_pages(self, limit: int | None, page_limit: int, only_space: Space | None) -> list[Row]:
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
         rows: list[Row] = []
-        async for batch in self._page_batches(page_limit, only):
+        async for batch in self._page_batches(page_limit, only_space):
             rows += batch
             if limit is not None and len(rows) > limit:
                 break
         return rows
 
-    async def _page_batches(self, page_limit: int, only: Space | None) -> AsyncIterator[list[Row]]:
-        if only is not None:
-            op = search.InSpace(at=only.ref, query=self._words, limit=page_limit)
+    async def _page_batches(self, page_limit: int, only_space: Space | None) -> AsyncIterator[list[Row]]:
+        if only_space is not None:
+            op = search.InSpace(at=only_space.ref, query=self._words, limit=page_limit)
             async for hits in read_pages(self._live.send, op):
-                yield [await self._page_row(only, each) for each in hits.items]
+                yield [await self._page_row(only_space, each) for each in hits.items]
             return
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
@@ -195,7 +195,7 @@ class Search:
 
     # Change requests
 
-    async def _load_change_requests(self, only: Space | None) -> list[Row]:
+    async def _load_change_requests(self, only_space: Space | None) -> list[Row]:
         words = fold(self._words).split()
         found_requests: list[ChangeRequest] = []
         for organization in await self._resolver.organizations():
@@ -209,7 +209,7 @@ class Search:
                 url=each.urls.app,
             )
             for each in found_requests
-            if only is None or each.space == only.id
+            if only_space is None or each.space == only_space.id
             if all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
             if (space := await self._resolver.find_space(each.space or "")) is not None
         ]  # fmt: skip

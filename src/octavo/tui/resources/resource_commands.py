@@ -148,8 +148,8 @@ def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
 def _delete(app: Shell, selection: Selection) -> None:
     resource, items = selection.resource, selection.items
     verb, past_verb = resource.delete_verbs
-    origin = f" from the {resource.container}" if resource.container else ""
-    action_text, button = f"{verb} {selection.title}{origin}", resource.delete_label
+    origin_phrase = f" from the {resource.container}" if resource.container else ""
+    action_text, button = f"{verb} {selection.title}{origin_phrase}", resource.delete_label
     live = app.session.live
     can_undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items) is not None
     confirmation = "" if can_undo else confirmation_text(button.lower(), resource, items)
@@ -170,7 +170,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         app.writes.send(
             action_text,
             resource_forms.delete_items(live, resource, selection.arguments, items),
-            message=f"{past_verb[:1].upper()}{past_verb[1:]} {selection.title}{origin}.",
+            message=f"{past_verb[:1].upper()}{past_verb[1:]} {selection.title}{origin_phrase}.",
             make_undo=make_undo if can_undo else None,
         )
 
@@ -383,8 +383,8 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
 
 def _delete_label(selection: Selection) -> str:
     resource, count = selection.resource, len(selection.items)
-    origin = f" from {resource.container}" if resource.container else ""
-    return f"{resource.delete_label}{origin}{f' ({count})' if count > 1 else ''}"
+    origin_phrase = f" from {resource.container}" if resource.container else ""
+    return f"{resource.delete_label}{origin_phrase}{f' ({count})' if count > 1 else ''}"
 
 
 def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], None]) -> None:

@@ -127,15 +127,15 @@ def _grant_again(update: Any) -> Operation[Any]:
 
 
 def undo_of_roles(
-    live: Live, arguments: Arguments, *added: tuple[Resource[Any], str, Callable[[Any], Any]]
+    live: Live, arguments: Arguments, *role_kinds: tuple[Resource[Any], str, Callable[[Any], Any]]
 ) -> UndoFactory:
-    """Return a function that returns operations to restore the roles cached now. It returns None if any is unknown.
-    `added` has the kinds that get roles, each with the name of its ID and a function that returns the sent IDs."""
-    lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in added]
+    """Return a function that returns the operations to restore the cached roles, or None if a role is unknown.
+    `role_kinds` has the kinds that get roles, each with the name of its ID and a function that returns the sent IDs."""
+    lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in role_kinds]
 
     def ops(operation: Any) -> list[Operation[Any]] | None:
         undo_operations: list[Operation[Any]] = []
-        for (resource, id_field, ids_in), role_list in zip(added, lists, strict=True):
+        for (resource, id_field, ids_in), role_list in zip(role_kinds, lists, strict=True):
             for each in ids_in(operation) or ():
                 if role_list is None or role_list.next is not None:
                     return None
