@@ -139,6 +139,25 @@ async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoad
     assert not errors
 
 
+async def test_edited_and_replaced_replies_are_noticed(
+    inbox: InboxLoader, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    mine = await ask(comments.Create(at=here, body=markdown("Is this so?")), "mia")
+    other = await ask(comments.Create(at=here, body=markdown("And this?")), "ada")
+    reply = await ask(comments.CreateReply(at=here, comment_id=mine.id, body=markdown("Yes.")), "ada")
+    edited = await ask(comments.CreateReply(at=here, comment_id=other.id, body=markdown("No.")), "ada")
+    view = await follow(inbox)
+    assert view.reasons() == ["new replies"]
+    clock.forward(minutes=1)
+    await ask(comments.DeleteReply(at=here, comment_id=mine.id, comment_reply_id=reply.id), "ada")
+    await ask(comments.CreateReply(at=here, comment_id=mine.id, body=markdown("Thanks.")), "mia")
+    op = comments.UpdateReply(at=here, comment_id=other.id, comment_reply_id=edited.id, body=markdown(MENTION))
+    await ask(op, "ada")
+    await inbox.refresh()
+    await wait_for_rows(inbox)
+    assert view.reasons() == ["mentioned"]
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # from objects of earlier tests
 async def test_loader_without_watchers_is_freed(live: Live, drafts: Drafts, acme: Organization) -> None:
     inbox = InboxLoader(live, drafts, acme)

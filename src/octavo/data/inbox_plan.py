@@ -383,6 +383,12 @@ class InboxPlanner:
             if needed.url not in chosen_urls and page_counts.get(needed.url, 1) <= pages_left
         ]
         rechecks += choose(affordable_lists, pages_left)
+        # On servers that do not report the times of replies, an edited reply leaves the fingerprint unchanged.
+        reply_lists = [each for each in not_due if isinstance(each.op, comments.ListReplies)]
+        untimed_lists = [each for each in reply_lists if each.fingerprint.isdecimal()]
+        for is_later in (False, True):
+            candidates = [each for each in untimed_lists if (each.rank is Rank.LATER) is is_later]
+            rechecks += recheck(candidates, self._version_of, 1, now)
         chosen_discussions = {discussion_of(needed) for needed in recheck(review_lists, self._version_of, 1, now)}
         return rechecks + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
 
