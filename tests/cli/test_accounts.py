@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +21,7 @@ from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles
 from octavo.data.response_cache import ResponseCache
+from octavo.data.search_index import FILL_BATCH
 from octavo.data.state_db import StateDb
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import THIS_TREE, Terminal
@@ -150,3 +153,25 @@ def test_sign_out_keeps_a_write_of_another_version() -> None:
     sessions.sign_out(own, "now", deletes_drafts=True)
     assert state.rows("SELECT id, namespace, state, record FROM outbox") == [row]
     state.close()
+
+
+@pytest.mark.usefixtures("octavo")
+async def test_pages_loaded_just_before_the_end_are_found_by_the_next_run() -> None:
+    code = (
+        "import asyncio, os; from octavo import settings; from octavo.cli import sessions\n"
+        "from octavo.api.content import GetPage, Page; from octavo.api.operation import SpaceRef\n"
+        "session = sessions.open_demo(settings.read(os.environ)); index = session.search_index\n"
+        "asyncio.run(index.search('slipway')); index.flush()\n"
+        "for number in range(300):\n"
+        "    op = GetPage(at=SpaceRef(space_id='docs'), page_id=f'p{number}', format='markdown')\n"
+        "    page = Page(id=f'p{number}', title=f'Page {number}', markdown='slipway ' * 200)\n"
+        "    session.live.cache.put(op, page); index.add(op, page)\n"
+        "session.finish_writing()"
+    )
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], env=os.environ | THIS_TREE, check=True)
+    session = sessions.open_demo(settings.read(os.environ))
+    await session.search_index.search("slipway")
+    for _ in range(300 // FILL_BATCH + 2):
+        await asyncio.to_thread(session.search_index.flush)
+    assert (await session.search_index.counts(("docs",))).pages == 300
+    await session.close()

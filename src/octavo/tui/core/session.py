@@ -132,7 +132,8 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Write everything to disk before the process ends. SQLite files stay open, which saves milliseconds."""
+        """Write everything to disk before the process ends. Some SQLite files stay open, which saves milliseconds."""
+        self.search_index.close()  # stores that the next run must index the responses that are not indexed yet
         self.live.cache.flush()
         self.state.flush()
 
