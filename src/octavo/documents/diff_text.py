@@ -119,7 +119,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join two changes if at most two unchanged characters (one of `WIDE_LETTERS`) and white space are between them."""
+    """Join changes with only white space and two characters (or one of `WIDE_LETTERS`) or less between them."""
     joined_ranges: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         is_inner = 0 < index < len(ranges) - 1

@@ -366,7 +366,7 @@ def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in text without punctuation at its end, and up to a `)` without `(` before it."""
+    """Return a URL from a text, cut off before a `)` that closes no `(`, and without punctuation at its end."""
     depth = 0
     for index, character in enumerate(url):
         depth += (character == "(") - (character == ")")

@@ -122,7 +122,7 @@ def apply_suggestion(
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with conflict markers around a block and its suggested text, or at the end without the block."""
+    """Return `page` with a block and its suggested text between conflict markers, at the end if the block is gone."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     parts = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]

@@ -139,7 +139,7 @@ class Proposal:
         return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the unedited draft whose ID an interrupted proposal could not store. None if there is none."""
+        """Return the unedited draft change request whose ID an interrupted proposal could not store. None if none."""
         subject, earlier_ids = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None

@@ -202,7 +202,7 @@ async def _search_for_details(send: Send, attempt: WriteAttempt[change_requests.
 
 
 def details_kind(seen_request: ChangeRequest) -> WriteKind[change_requests.Update]:
-    """Return the kind of an update that is sent only if another user has not changed these details."""
+    """Return the kind of an update that is sent only if the details to change are still as in `seen_request`."""
 
     async def check(send: Send, attempt: WriteAttempt[change_requests.Update]) -> Check:
         current, names = await send(change_requests.Get(at=attempt.op.at)), attempt.op.model_fields_set - {"at"}

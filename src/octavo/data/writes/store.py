@@ -368,7 +368,7 @@ class OutboxEntries:
         change: EntryTransition | None = None,
     ) -> tuple[OutboxEntry, ...]:
         """In one transaction, delete those entries for which `may_remove` returns True, and apply `change` to the
-        others. None leaves the others. Return the deleted and the changed entries."""
+        others. Without `change`, the others stay. Return the deleted and the changed entries."""
         now = self.now()
 
         def remove_or_change(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -274,7 +274,7 @@ def linked_path(url: str, path: str) -> str:
 
 
 def as_relative_url(url: str) -> str:
-    """Return the URL of a relative path. Its colons are encoded if a browser would take its start for a scheme."""
+    """Return the URL of a relative path. Colons are encoded if the URL would look as if it began with a scheme."""
     return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 

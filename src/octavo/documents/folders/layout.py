@@ -136,7 +136,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
-    """Merge front matter key by key, and return its lines. Conflict markers get `marker_labels` (`local`, `main`)."""
+    """Merge front matter key by key, and return its lines. `marker_labels` name `local` and `main` in markers."""
     versions = [_lines_by_key(PageFile(each).lines) for each in (base, local, main)]
     lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
