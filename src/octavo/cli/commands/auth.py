@@ -273,7 +273,7 @@ def _code_without_profile(profile_store: signing_in.ProfileStore) -> int:
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class _KeyCheck:
     status: Literal["accepted", "rejected", "missing", "unreadable", "unknown", "not checked"]
     problem: str = ""
 
@@ -283,26 +283,26 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
     saved_profiles = profile_store.read()
     access = profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
     statuses = signing_in.status(profile_store, access)
-    verdicts = asyncio.run(_check_accounts(settings, profile_store, access, statuses, is_offline=options.offline))
+    checks = asyncio.run(_check_accounts(settings, profile_store, access, statuses, is_offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:
-        for each, verdict in zip(statuses, verdicts, strict=True):
-            output.add(_row(each, verdict))
-    tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (saved_profiles.problem,)))
-    current_verdict = next(verdict for each, verdict in zip(statuses, verdicts, strict=True) if each.is_current)
-    return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current_verdict.status, NOT_SIGNED_IN)
+        for each, check in zip(statuses, checks, strict=True):
+            output.add(_row(each, check))
+    tell(*filter(None, (each.problem for each in checks)), *filter(None, (saved_profiles.problem,)))
+    current_check = next(check for each, check in zip(statuses, checks, strict=True) if each.is_current)
+    return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current_check.status, NOT_SIGNED_IN)
 
 
-def _row(status: ProfileStatus, verdict: _Verdict) -> dict[str, Any]:
+def _row(status: ProfileStatus, check: _KeyCheck) -> dict[str, Any]:
     profile = status.profile
     return {
         "profile": profile.name if profile else None,
         "origin": status.origin,
         "user": profile.user_name if profile else "",
         "store": status.source,
-        "status": verdict.status,
+        "status": check.status,
         "current": status.is_current,
         "readOnly": bool(profile and profile.read_only),
-        "problem": verdict.problem or None,
+        "problem": check.problem or None,
     }
 
 
@@ -313,35 +313,35 @@ async def _check_accounts(
     statuses: Sequence[ProfileStatus],
     *,
     is_offline: bool,
-) -> list[_Verdict]:
-    async def check(each: ProfileStatus) -> _Verdict:
+) -> list[_KeyCheck]:
+    async def check(each: ProfileStatus) -> _KeyCheck:
         if not each.fingerprint:
             is_missing = each.source in ("none", "env", "session") or each.profile is None
-            return _Verdict("missing" if is_missing else "unreadable", each.problem)
+            return _KeyCheck("missing" if is_missing else "unreadable", each.problem)
         if is_offline:
-            return _Verdict("not checked")
+            return _KeyCheck("not checked")
         account = access if each.is_current else Access(each.origin, each.profile, each.source)
         return await _check_with_server(settings, account, signing_in.token_of(profile_store, account))
 
     return list(await asyncio.gather(*map(check, statuses)))
 
 
-async def _check_with_server(settings: Settings, access: Access, key: SecretStr | None) -> _Verdict:
+async def _check_with_server(settings: Settings, access: Access, key: SecretStr | None) -> _KeyCheck:
     try:
         client = Client(
             access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS, on_activity=LOG.add_request
         )
     except ValueError as error:
-        return _Verdict("unknown", str(error))
+        return _KeyCheck("unknown", str(error))
     try:
         await client(users.Me())
     except Unauthorized as error:
-        return _Verdict("rejected", str(error))
+        return _KeyCheck("rejected", str(error))
     except ApiError as error:
-        return _Verdict("unknown", f"Could not check the API key for {access.name}: {error}")
+        return _KeyCheck("unknown", f"Could not check the API key for {access.name}: {error}")
     finally:
         await client.aclose()
-    return _Verdict("accepted")
+    return _KeyCheck("accepted")
 
 
 def _print_token(settings: Settings, options: argparse.Namespace) -> int:

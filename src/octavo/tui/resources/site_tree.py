@@ -242,7 +242,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part is in the group that has one default: the spaces in `parent`, or all sections."""
+    """Return True if a part is in the group of one default: the spaces in `parent` if `is_space`, else all sections."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
