@@ -241,12 +241,13 @@ class Client:
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:
-    """Return the request of `op` for `Client.raw`. Raises Invalid if `op` changes nothing or cannot be sent."""
+    """Return the request of `op` for `Client.raw`. Raises Invalid as `outgoing_request` does."""
     return RawRequest(outgoing_request(op), path_template(op))
 
 
 def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
-    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing or cannot be sent."""
+    """Return the HTTP request for `op`, without the token. Raises Invalid for an update of no field, and for an `op`
+    that cannot be sent."""
     try:
         request = encode(op)
         content = (

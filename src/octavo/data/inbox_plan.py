@@ -340,7 +340,8 @@ class InboxPlanner:
         return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
-        """Yield, as due, responses that finished writes changed and that are not fetched since. Set `unfetched`."""
+        """Yield, as due, the responses that finished writes changed and that have not been fetched since. Set
+        `unfetched` of the writes."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):

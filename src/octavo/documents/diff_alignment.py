@@ -205,8 +205,8 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """If `gap` edits the block below a heading, and one of its versions is also elsewhere, return its look ID, else
-    None."""
+    """If `gap` edits the block below a heading, and its old or new version is also elsewhere, return the look ID of
+    that version, else None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

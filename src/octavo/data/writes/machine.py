@@ -567,19 +567,20 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the entry that must end before it is sent, or None."""
-    moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
-    last_resolve_by_target = {entry.target: entry for entry in moving if entry.traits.only_resolves}
+    """Yield pairs of each entry and the entry for whose end it waits, or None."""
+    unended_entries = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
+    last_resolve_by_target = {entry.target: entry for entry in unended_entries if entry.traits.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}
     by_review: dict[str, OutboxEntry] = {}
     by_target: dict[tuple[str, str], OutboxEntry] = {}
     by_ordering_key: dict[str, OutboxEntry] = {}
-    stuck: set[str] = set()
+    stuck_ids: set[str] = set()
     """IDs of the entries that wait for the user or for such an entry. Other entries do not wait for them."""
     for entry in entries:
         prerequisite = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
-        later = last_resolve_by_target.get(entry.target)
-        superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
+        last_resolve = last_resolve_by_target.get(entry.target)
+        is_superseded = last_resolve is not None and last_resolve.id != entry.id and supersedes(last_resolve, entry)
+        superseded_by = last_resolve if is_superseded else None
         yield (
             entry,
             prerequisite or superseded_by or by_target.get(entry.target) or by_ordering_key.get(entry.ordering_key),
@@ -589,12 +590,12 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
         by_thread[entry.created_id] = entry
         if entry.review:
             by_review.setdefault(entry.review, entry)
-        if prerequisite is not None and prerequisite.id in stuck:
-            stuck.add(entry.id)
+        if prerequisite is not None and prerequisite.id in stuck_ids:
+            stuck_ids.add(entry.id)
         elif entry.delays_later_writes and superseded_by is None:
             by_ordering_key.setdefault(entry.ordering_key, entry)
         elif entry.needs_user or entry.state == "pending":
-            stuck.add(entry.id)
+            stuck_ids.add(entry.id)
         elif superseded_by is None:
             by_target.setdefault(entry.target, entry)
 

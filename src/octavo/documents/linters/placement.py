@@ -50,7 +50,7 @@ class AddedRanges:
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, location: FileRange, *, has_column: bool = True) -> bool:
-        """Return whether a range overlaps an addition or contains a deletion. Without `has_column`, its lines do so."""
+        """Return whether an addition or deletion is in a range. Without `has_column`, the whole lines are compared."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(location, line))
             for line in range(location.line, location.end_line + 1)
