@@ -41,7 +41,7 @@ class TranslationSettings(Model):
 
 
 class Source(Model):
-    """What is translated: a space, and the language it is written in."""
+    """The space that is translated, and the language in which the space is written."""
 
     space: Id = Field(title="Source space")
     language: Language = Field(title="Source language")

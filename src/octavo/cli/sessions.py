@@ -244,7 +244,7 @@ def arrival_margin_of(origin: str) -> float:
 
 
 class LocalRemains(NamedTuple):
-    """What is still on this machine after a sign-out."""
+    """Data that is still on this machine after a sign-out: an error and the numbers of drafts and changes."""
 
     cache_error: str
     """Sentence that says why the cached pages could not be deleted. Empty if they were deleted."""

@@ -143,7 +143,7 @@ class DiffContents(Contents):
         self.has_threads_elsewhere = False
         """True if other pages of the change request have open threads."""
         self.has_page_before = self.has_page_after = False
-        """Whether the change request has a page before this one, and whether it has a page after this one."""
+        """True if the change request has a page before this one, and True if it has a page after this one."""
         self.shown_diff = DiffChunks()
         """The chunks whose lines are shown."""
         self.built_diff = DiffChunks()

@@ -292,7 +292,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """What a command would do with one of the selected change requests. Shown before you confirm."""
+    """Effect of a command on one of the selected change requests. Shown before you confirm."""
 
     change_request: ChangeRequest
     name: str
