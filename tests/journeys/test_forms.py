@@ -167,6 +167,30 @@ async def test_key_pressed_twice_sends_the_form_once(stage: Stage) -> None:
         assert len(run.gate.sent(teams.Create)) == 1
 
 
+async def test_form_that_is_being_sent_is_not_opened_again(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "teams")
+        await run.press("ctrl+n", *"Divers")
+        run.gate.shut(teams.Create)
+        await run.press("ctrl+s", "escape", "ctrl+n")
+        await run.hear("The form “New team” is still being sent.")
+        run.gate.open()
+        await run.hear("Created Divers.")
+        assert len(run.gate.sent(teams.Create)) == 1
+        assert not run.app.session.drafts.all()
+
+
+async def test_failed_list_of_a_closed_picker_is_not_reported(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "teams")
+        run.platform.refuse_next(organizations.ListMembers, 500, "The tide is too high.", times=9)
+        run.gate.shut(organizations.ListMembers)
+        await run.press("ctrl+n", "tab", "enter", "escape", "escape")
+        run.gate.open()
+        await run.settle()
+        assert not run.said
+
+
 async def test_form_cannot_be_edited_while_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = FormOpener(run)

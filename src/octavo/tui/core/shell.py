@@ -63,6 +63,8 @@ class Shell(HostApp[int]):
         self.history = NavigationHistory(self, lambda: self.screens)
         self.workspace = Workspace(self, self.history)
         self.writes = WriteQueue(self, lambda: self.session, lambda route: self.go(route), settings.undo_seconds)
+        self.forms_being_sent: set[str] = set()
+        """Names of the drafts of forms for which the response is missing."""
 
     @property
     def session(self) -> Session:

@@ -48,7 +48,11 @@ _LONG_FORM = 4000
 
 
 def open_form(request: FormRequest) -> None:
-    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft."""
+    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft. While this form is being
+    sent, say so instead, because its draft would be sent a second time."""
+    if request.draft_name in request.shell.forms_being_sent:
+        request.shell.explain(f"The form “{request.title}” is still being sent. Try again in a moment.")
+        return
     request.shell.push_screen(FormDialog(FormState(request)))
 
 

@@ -321,13 +321,13 @@ class FormPickers:
             error = state.options.error
         except ApiError as failure:
             error = failure
-        if error is not None:
+        if error is not None and self._shell.screen is state.picker:
             list_name = "all items" if state.options.choices else "the list"
             self._shell.say(
                 f"Could not load {list_name}: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
                 tone="failed",
             )
-            if not state.options.choices and state.picker is not None and self._shell.screen is state.picker:
+            if not state.options.choices:
                 state.picker.dismiss(None)
                 return
         state.is_loading = False

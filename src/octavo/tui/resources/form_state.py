@@ -382,9 +382,12 @@ class FormState:
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
         """Send the form, and return what was sent. If sending fails, return an error sentence."""
+        forms_being_sent = self.form.shell.forms_being_sent
+        forms_being_sent.add(self.form.draft_name)
         try:
             return await self._send(report_progress)
         finally:
+            forms_being_sent.remove(self.form.draft_name)
             self.is_sending = self.is_uploading = False
 
     async def _send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
