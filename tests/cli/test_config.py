@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from octavo.settings.table import TABLE
-from tests.cli.command_process import OctavoTerminal
+from tests.cli.command_process import CommandLine, OctavoTerminal
 from tests.cli.conftest import Octavo
 
 TEXT = """# my settings
@@ -47,6 +48,23 @@ def test_set_creates_the_file(octavo: Octavo, tmp_path: Path) -> None:
     path = tmp_path / "config" / "config.toml"
     assert path.read_text() == "ascii = true\n"
     assert octavo("config", "path").out == f"{path}\n"
+
+
+def test_settings_changed_at_the_same_time_are_all_kept(octavo: Octavo, file: Path, tmp_path: Path) -> None:
+    commands = CommandLine(tmp_path)
+    changes = {
+        "theme": "dark",
+        "undo_seconds": "2",
+        "motion": "false",
+        "ascii": "true",
+        "notify": "auto",
+        "editor": "vi",
+    }
+    with ExitStack() as running:
+        for name, value in changes.items():
+            running.enter_context(commands.start("config", "set", name, value))
+    text = (tmp_path / "config" / "config.toml").read_text()
+    assert [name for name in changes if f"\n{name} = " not in text] == []
 
 
 def test_set_keeps_a_link_to_the_file(octavo: Octavo, file: Path, tmp_path: Path) -> None:
@@ -163,6 +181,24 @@ def test_edit_opens_the_editor_and_checks_the_result(octavo: Octavo, file: Path,
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert file.read_text() == TEXT.replace("nord", word)
     assert ("Did you mean dark?" in out) == (code == 2)
+
+
+def test_edit_does_not_replace_a_change_by_another_program(octavo: Octavo, file: Path) -> None:
+    environ = {**os.environ, "EDITOR": f"sh -c 'echo >> {file}; sed -i s/nord/dark/ $0'"}
+    with OctavoTerminal(["config", "edit"], environ) as shown:
+        assert shown.end() == 1
+        out = b"".join(chunk.data for chunk in shown.chunks).decode()
+    assert "another program has changed the file since you opened it. Your text is in" in " ".join(out.split())
+    assert file.read_text() == f"{TEXT}\n"
+
+
+@pytest.mark.parametrize("editor", ["false", "no-such-editor"])
+def test_edit_with_a_failing_editor_says_why(octavo: Octavo, file: Path, editor: str) -> None:
+    with OctavoTerminal(["config", "edit"], {**os.environ, "EDITOR": editor}) as shown:
+        assert shown.end() == 1
+        out = b"".join(chunk.data for chunk in shown.chunks).decode()
+    assert editor in out
+    assert "Traceback" not in out
 
 
 def test_edit_without_a_file_lists_every_setting_as_a_comment(octavo: Octavo, tmp_path: Path) -> None:

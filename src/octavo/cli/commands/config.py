@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from octavo.cli.commands import CliCommand
 from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
-from octavo.private_files import write_private
+from octavo.private_files import create_private_folder, write_private
 from octavo.settings import Settings, SetValue, error_in_words, read_with_values
 from octavo.settings.file import FILE, InvalidValueError, did_you_mean, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
@@ -158,10 +160,15 @@ def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     # Write to the target of a symbolic link, so that the link is not replaced.
     file = Path(os.path.realpath(path))
     try:
-        text = read_toml_text(file) if file.exists() else ""
-        changed_text = change(text)
-        if changed_text != text:
-            write_private(file, changed_text)
+        create_private_folder(file.parent)
+        with ExitStack() as lock:
+            lock.callback(os.close, folder := os.open(file.parent, os.O_RDONLY))
+            with suppress(OSError):  # a network disk may have no locks
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            text = read_toml_text(file) if file.exists() else ""
+            changed_text = change(text)
+            if changed_text != text:
+                write_private(file, changed_text)
     except ValueError as error:
         raise Failure(f"Could not {action}: could not read {path}: {error}. {_EDIT}", USAGE) from error
     except OSError as error:
@@ -198,9 +205,11 @@ def _edit(settings: Settings, path: Path) -> int:
 
     def save(text: str) -> str:
         try:
+            if file.exists() and read_toml_text(file) not in (old_text, text):
+                return f"Could not save {path}: another program has changed the file since you opened it."
             if text != old_text:
                 write_private(file, text)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return f"Could not save {path}: {error_in_words(error)}"
         return ""
 
@@ -215,7 +224,7 @@ def _edit(settings: Settings, path: Path) -> int:
             suffix=".toml",
         )
     if isinstance(result, load("octavo.tui.terminal.external_editor:NotEdited")):
-        raise Failure(f"{result.sentence} Your text is in {result.kept}." if result.kept else result.sentence)
+        raise Failure(f"{result.sentence} Your text is in {result.kept_path}." if result.kept_path else result.sentence)
     problems = read_with_values(os.environ)[0].problems
     tell(*problems)
     return USAGE if problems else 0
