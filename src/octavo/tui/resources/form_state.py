@@ -234,9 +234,8 @@ class FormRequest:
     """Names of fields that the user must fill in, although the API does not require them."""
 
     async def load_item(self) -> Model | None:
-        """Return the item as loaded by `item_reader`, if set, else `item`. None if it was deleted. Raises ApiError."""
-        if self.item_reader is None:
-            return self.item
+        """Return the item as loaded by `item_reader`, which must be set. None if it was deleted. Raises ApiError."""
+        assert self.item_reader is not None, "the item can be loaded"
         try:
             return await self.item_reader()
         except NotFound:

@@ -204,7 +204,8 @@ def _add_values(
         return errors
     present_values = {path: value for path, value in values_by_path.items() if value is not None}
     if not present_values:
-        if values_by_path and not _is_nullable(operation, operation_field):
+        spec = SPECS.get(operation)
+        if values_by_path and spec is not None and operation_field not in spec.nullable:
             return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
         values |= {path[0]: None for path in values_by_path}
         return {}
@@ -216,11 +217,6 @@ def _add_values(
     }.items():
         _set_path(values, path, value)
     return {}
-
-
-def _is_nullable(operation: type[Operation[Any]], operation_field: str) -> bool:
-    spec = SPECS.get(operation)
-    return spec is None or operation_field in spec.nullable
 
 
 def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:

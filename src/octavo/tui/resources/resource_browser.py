@@ -397,7 +397,10 @@ class BrowserScreen(ListView[Any]):
         why_not_create = resource_commands.why_not_create(self.shell, self.level.current_table())
         self.rows.state.hint = _empty_table_hint(resource, reason, self.level.parent, why_not_create)
         if snapshot.value is not None:
-            items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
+            items = resource.items(snapshot.value)
+            if resource.derive_items is not None:
+                items = resource.derive_items(items, self.level.parent, _lookup_responses(self, resource))
+            items = self.table.sort_items(items, self.name_of)
             if isinstance(snapshot.value, ListPage):
                 self.show_list_page(snapshot.value, items)
             else:
@@ -566,13 +569,6 @@ def _lookup_responses(browser: BrowserScreen, resource: Resource[Any]) -> dict[t
         lookup: browser.live.peek(build_largest_list_operation(lookup, browser.level.arguments)).value
         for lookup in resource.lookups
     }
-
-
-def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
-    items = resource.items(response)
-    if resource.derive_items is None:
-        return items
-    return resource.derive_items(items, view.level.parent, _lookup_responses(view, resource))
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:

@@ -275,8 +275,6 @@ def _why_several(selection: Selection) -> str | None:
 def _why_no_actions(app: Shell, selection: Selection) -> str | None:
     if (reason := _why_several(selection)) is not None:
         return reason
-    if not selection.resource.actions:
-        return f"There are no other actions for {selection.resource.plural}."
     return selection.why_no_permission(app, selection.resource.permissions.update, "change")
 
 

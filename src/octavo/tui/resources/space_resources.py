@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from octavo.api import collections, organizations, permissions, spaces, teams
@@ -154,14 +153,6 @@ def undo_of_roles(
     return ops
 
 
-def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    members, teams_with_role = (
-        (MEMBER_ROLES, "user_id", attrgetter("users")),
-        (TEAM_ROLES, "team_id", attrgetter("teams")),
-    )
-    return undo_of_roles(live, arguments, members, teams_with_role)
-
-
 _GRANT_INTRO = "The role applies to this space or collection and to everything in it."
 
 
@@ -186,7 +177,9 @@ MEMBER_ROLES: Resource[Any] = Resource(
     recreate=lambda arguments, item: permissions.Grant(at=arguments["at"], role=item.permission, users=(item.user.id,)),
     undo_update=_grant_again,
     lookups=(permissions.ListTeams,),
-    prepare_undo=_undo_grant,
+    prepare_undo=lambda *at: undo_of_roles(
+        *at, (MEMBER_ROLES, "user_id", lambda op: op.users), (TEAM_ROLES, "team_id", lambda op: op.teams)
+    ),
     create_title="Assign a role",
     create_intro=_GRANT_INTRO,
     creation_notice=_grant_notice,
