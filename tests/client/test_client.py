@@ -281,6 +281,16 @@ async def test_any_error_body_gives_a_readable_message(connect: Connect, body: b
     assert str(error).startswith(f"127.0.0.1:{server.port} could not find this")
 
 
+async def test_web_page_with_status_403_does_not_refuse_a_read(connect: Connect) -> None:
+    page = reply(403, None, [("content-type", "text/html")], body=b"<html>Your network is blocked.</html>")
+    async with HttpServer(answer_in_turn(page)) as server:
+        error = await call_and_catch(connect, server)
+        assert isinstance(error, BadResponse)
+        assert str(error).startswith(f"A proxy or firewall before 127.0.0.1:{server.port} blocked the API request (403).")
+        error = await call_and_catch(connect, server, POST)
+        assert (type(error), error.outcome) == (Forbidden, Outcome.REFUSED)
+
+
 async def test_error_message_of_the_server_is_sanitized(connect: Connect) -> None:
     hostile = f"\x1b]52;c;aGk=\x07[@click=app.quit]x[/] \u202eevil {KEY_TEXT} " + "y" * 1000
     async with HttpServer(answer_in_turn(reply(400, {"error": {"code": 400, "message": hostile}}))) as server:

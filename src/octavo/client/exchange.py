@@ -193,6 +193,9 @@ class Exchange:
         """Raise the error for an error status, or `_RetryNeeded` if a retry may help."""
         now = self._context.now()
         message = await responses.error_message(response, self._context.host)
+        if response.status == 403 and self.outgoing.only_reads and responses.is_html(response.headers):
+            # The API sends JSON. So this response does not show that the user lacks a permission.
+            raise BadResponse(policy.blocked_message(self._context.host))
         delay = policy.delay_after_status(
             response.status,
             response.headers,
