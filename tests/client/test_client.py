@@ -286,7 +286,7 @@ async def test_web_page_with_status_403_does_not_refuse_a_read(connect: Connect)
     async with HttpServer(answer_in_turn(page)) as server:
         error = await call_and_catch(connect, server)
         assert isinstance(error, BadResponse)
-        assert str(error).startswith(f"A proxy or firewall before 127.0.0.1:{server.port} blocked the API request (403).")
+        assert str(error).startswith(f"A firewall before 127.0.0.1:{server.port} blocked the request (403).")
         error = await call_and_catch(connect, server, POST)
         assert (type(error), error.outcome) == (Forbidden, Outcome.REFUSED)
 

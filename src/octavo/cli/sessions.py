@@ -307,16 +307,13 @@ def delete_local_data(settings: Settings, namespace: str) -> None:
 
 def _clear_caches(settings: Settings, namespace: str) -> str:
     """Delete the cached data of an account. Return a sentence that says why this failed, or an empty string."""
-    cache, error_message = ResponseCache(settings.cache_folder, namespace), ""
-    try:
-        cache.clear()
-    except OSError as error:
-        error_message = f"Could not delete the cached pages: {error}. Delete the folder {settings.cache_folder}."
+    cache = ResponseCache(settings.cache_folder, namespace)
+    cause = cache.clear()
     cache.close()
     SearchIndex(settings.cache_folder, namespace).delete_file()
     shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # Older versions cached images here.
     FirstPicture(settings.cache_folder, namespace, "").delete()
-    return error_message
+    return cause and f"Could not delete the cached pages: {cause}. Delete the folder {settings.cache_folder}."
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only_reason: str = "") -> SignInMethods:

@@ -195,7 +195,7 @@ class Exchange:
         message = await responses.error_message(response, self._context.host)
         if response.status == 403 and self.outgoing.only_reads and responses.is_html(response.headers):
             # The API sends JSON. So this response does not show that the user lacks a permission.
-            raise BadResponse(policy.blocked_message(self._context.host))
+            raise BadResponse(f"A firewall before {self._context.host} blocked the request (403). Check your network.")
         delay = policy.delay_after_status(
             response.status,
             response.headers,

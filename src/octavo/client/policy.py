@@ -230,10 +230,6 @@ def timeout_message(host: str, seconds: float, only_reads: bool) -> str:
     return f"{host} did not respond within {seconds:g} s. {next_step_after(only_reads)}"
 
 
-def blocked_message(host: str) -> str:
-    return f"A proxy or firewall before {host} blocked the API request (403). Check your network, then try again."
-
-
 def redirect_message(host: str, other_host: str, status: int) -> str:
     """Return the message for a redirect that is not followed. `other_host` is empty if it stays on `host`."""
     if other_host:

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from octavo.data.database import time_of_timestamp
 from octavo.data.inbox import InboxRow
@@ -169,7 +169,7 @@ class InboxMarks:
     def _all(self) -> Marks:
         if self._marks is None:
             rows = self._state.rows(_READ, self._state.namespace)
-            self._marks = {(row[0], bool(row[1])): _mark_of(*row) for row in rows}
+            self._marks = {(row[0], bool(row[1])): _mark_of(row) for row in rows}
         return self._marks
 
 
@@ -178,20 +178,11 @@ _PUT = "INSERT OR REPLACE INTO inbox_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _DELETE = "DELETE FROM inbox_marks WHERE namespace = ? AND key = ? AND is_read = ?"
 
 
-def _mark_of(
-    key: str,
-    is_read: int,
-    kind: str,
-    stamp: str,
-    marked_at: float,
-    until: float | None,
-    reason_text: str,
-    title: str,
-    context: str,
-) -> Mark:
+def _mark_of(row: tuple[Any, ...]) -> Mark:
+    key, is_read, kind, stamp, marked_at, until, *texts = row
     mark_kind: MarkKind = "read" if is_read else "snoozed" if kind == "snoozed" else "done"
     until_time = time_of_timestamp(until) if until is not None else None
-    return Mark(key, mark_kind, stamp, time_of_timestamp(marked_at), until_time, reason_text, title, context)
+    return Mark(key, mark_kind, stamp, time_of_timestamp(marked_at), until_time, *texts)
 
 
 def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]) -> None:

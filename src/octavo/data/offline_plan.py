@@ -140,7 +140,7 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
     revision, has_revision = space.revision or space_fingerprint, bool(space.revision)
     tree = content.ListPages(at=at)
     yield _needed(owner, tree, revision, "the page tree", needs_value=True, has_fingerprint=has_revision)
-    yield _needed_threads(owner, at, space_fingerprint, "the threads", has_fingerprint=False)
+    yield _needed(owner, all_threads_op(at), space_fingerprint, "the threads", needs_value=True, has_fingerprint=False)
     for status in UNDECIDED:
         op = change_requests.List(at=at, status=status, limit=CHANGE_REQUESTS_LIMIT)
         yield _needed(
@@ -151,20 +151,10 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
             needs_value=True,
             has_fingerprint=False,
         )
-    yield _needed(
-        owner,
-        content.ListFiles(at=at, limit=FILES_AND_LINKS_LIMIT),
-        revision,
-        "the list of files",
-        has_fingerprint=has_revision,
-    )
-    yield _needed(
-        owner,
-        links.ListOfSpace(at=at, limit=FILES_AND_LINKS_LIMIT),
-        revision,
-        "the links",
-        has_fingerprint=has_revision,
-    )
+    for list_type, label in ((content.ListFiles, "the list of files"), (links.ListOfSpace, "the links")):
+        yield _needed(
+            owner, list_type(at=at, limit=FILES_AND_LINKS_LIMIT), revision, label, has_fingerprint=has_revision
+        )
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_op(space.organization, status)
@@ -205,7 +195,7 @@ def needed_for_change_request(
         owner, requested_reviewers_op(at), inbox_plan.reviews_fingerprint(change_request), f"the reviewers of {name}"
     )
     yield _needed(owner, change_requests.ListContributors(at=at), fingerprint, f"the contributors to {name}")
-    yield _needed_threads(owner, at, fingerprint, f"the threads in {name}")
+    yield _needed(owner, all_threads_op(at), fingerprint, f"the threads in {name}", needs_value=True)
     if change_request.comments:
         yield _needed(
             owner,
@@ -252,12 +242,6 @@ def revisions_compared(space: SpaceRef, change_request: ChangeRequest) -> tuple[
         return ()
     head = space.revision_ref(change_request.revision) if change_request.revision else change_request.ref(space)
     return space.revision_ref(change_request.base), head
-
-
-def _needed_threads(
-    owner: str, at: Discussion, fingerprint: str, label: str, *, has_fingerprint: bool = True
-) -> NeededResponse:
-    return _needed(owner, all_threads_op(at), fingerprint, label, needs_value=True, has_fingerprint=has_fingerprint)
 
 
 def _needed(

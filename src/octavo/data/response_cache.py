@@ -264,13 +264,13 @@ class ResponseCache:
                 op = decode(Request("GET", url))
             yield StoredResponse(row_number, op, body, time_of_timestamp(requested_at))
 
-    def clear(self) -> None:
-        """Delete all data of this profile, and make the file smaller. Blocks until this is done. Raises OSError."""
+    def clear(self) -> str:
+        """Delete all data of this profile, and make the file smaller. Blocks. Return why this failed, or empty text."""
         self.flush()
         if self._is_damaged:
             self._reopen()
         if self._path is None and self.notices:
-            raise OSError("the file cannot be opened")
+            return "the file cannot be opened"
         self._unwritten.clear()
         self.versions.clear()
         try:
@@ -278,11 +278,12 @@ class ResponseCache:
                 for table in _TABLES:
                     self._db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self._namespace,))
         except sqlite3.Error as error:
-            raise OSError(describe_error(error)) from None
+            return describe_error(error)
         with suppress(sqlite3.OperationalError):  # another process may be using the file, or the disk may be full
             self._db.execute("VACUUM")
         for damaged_file in self._path.parent.glob(f"{FILE_NAME}.damaged*") if self._path is not None else ():
             damaged_file.unlink(missing_ok=True)
+        return ""
 
     def flush(self) -> None:
         """Wait until all data is on disk."""
@@ -325,7 +326,7 @@ class ResponseCache:
                 return self._open_at(path)
             except (sqlite3.OperationalError, OSError) as error:
                 consequence = "Nothing will be cached for the next time you start Octavo."
-                self._notice(f"Could not open the cache {path}: {describe_error(error)}. {consequence}")
+                self.notices = (f"Could not open the cache {path}: {describe_error(error)}. {consequence}",)
             except sqlite3.DatabaseError:
                 return self._replace_damaged_file(path)
             self._path = None
@@ -342,7 +343,7 @@ class ResponseCache:
 
     def _replace_damaged_file(self, path: Path) -> sqlite3.Connection:
         rename_database(path, f"{path.name}.damaged")
-        self._notice("The cache was damaged. Octavo will load everything from the server again.")
+        self.notices = ("The cache was damaged. Octavo will load everything from the server again.",)
         return self._open_at(path)
 
     def _connect_writer(self) -> sqlite3.Connection:
@@ -382,10 +383,6 @@ class ResponseCache:
             " (SELECT 1 FROM answers WHERE answers.namespace = versions.namespace AND answers.url = versions.url)",
             parameters,
         )
-
-    def _notice(self, sentence: str) -> None:
-        if sentence not in self.notices:
-            self.notices = (*self.notices, sentence)
 
 
 def _body(op: Operation[Any], value: Any) -> bytes:

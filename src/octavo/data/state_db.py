@@ -69,8 +69,6 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-_UNKNOWN_VERSION = -1
-"""Value of `StateDb._version` that makes the next `check_changed` notify `committed`."""
 WRITE_TABLES = ("outbox", "sent", "once")
 """Tables with writes: waiting ones, finished ones, and direct writes that are being sent."""
 
@@ -173,7 +171,7 @@ class StateDb:
             value = read_value(self._db, self.namespace, name)
         elif saving is not None:
             # Another process may have changed the value on disk, so `check_changed` must notify `committed` again.
-            self._version = _UNKNOWN_VERSION
+            self._version = -1
         return default if value is None else value
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
@@ -265,7 +263,7 @@ class StateDb:
         except sqlite3.DatabaseError:
             is_undamaged = False
         if not is_undamaged:
-            self._notice(recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()))
+            self.notices = (recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()),)
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(migrations):
@@ -284,11 +282,8 @@ class StateDb:
 
     def _set_read_only(self, beginning: str, cause: str, advice: str) -> None:
         notice = f"{beginning}{cause}{advice}"
-        self._notice(notice)
+        self.notices = (*self.notices, notice)
         self.read_only, self.save_error, self.save_error_cause = True, notice, cause
-
-    def _notice(self, sentence: str) -> None:
-        self.notices = (*self.notices, sentence)
 
     def submit(self, function: Transaction[R]) -> Future[R]:
         """Run `function` in a transaction after all earlier ones. Return a future of its result, which may fail with
