@@ -365,6 +365,15 @@ def test_changed_white_space_of_code_is_named_below_its_line(split: bool) -> Non
     assert "wait 5" in found[changed + 2]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("# 3. Tides", "# 3\u20e3 Tides"), ("Tides 1 and 2", "Tides 1\ufe0f\u20e3 or 2")]
+)
+def test_added_sign_that_a_terminal_cannot_show_is_named_beside_changed_words(before: str, after: str) -> None:
+    for texts in ((before, after), (after, before)):
+        found = rows(*(f"{text} of the harbour.\n" for text in texts))
+        assert "combining enclosing keycap" in row("invisible characters", found)
+
+
 def test_words_of_a_link_that_shows_its_page_are_no_invisible_characters() -> None:
     before, after = (f'See [{name}]({url} "mention") first.\n' for name, url in (("Tides", "t/"), ("Tides.md", "t.md")))
     found = rows(before, after)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from rich.style import Style
 
@@ -63,6 +65,8 @@ def render_word_changes(
     is_same = old_text == new_text
     if is_same and "words" in change.kinds:
         settings.append(invisible_change(change.words))
+    elif any(marks := [_hidden_marks(change.words, op) for op in ("delete", "insert")]):
+        settings.append(model.AttributeChange("invisible characters", *marks))
     is_same = is_same or "words" not in change.kinds
     signs = ("-", "+") if not is_same else ("~", "~") if change.kinds else (" ", " ")
     sides_with_gutter = [
@@ -75,6 +79,13 @@ def render_word_changes(
         SidePair(sides_with_gutter[0], sides_with_gutter[1], is_same=is_same),
         *render_attribute_changes(settings, "", styles, side_widths, new),
     ]
+
+
+def _hidden_marks(words: Iterable[model.TextPart], op: str) -> str | None:
+    """Return the names of the marks at the start of added or removed words that are not displayed, or None."""
+    texts = [word.run.text for word in words if word.op == op]
+    marks = [mark for text in texts for mark in takewhile(lambda char: not flatten_emoji(char), text)]
+    return ", ".join(unicodedata.name(mark).lower() for mark in marks) or None
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
