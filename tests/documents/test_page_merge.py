@@ -296,6 +296,24 @@ def test_html_list_rewritten_in_markdown_is_one_conflict(edited_item: str) -> No
     assert merged.text_with_choice("request") == request
 
 
+@pytest.mark.parametrize(
+    "form", ["<table>\n{}</table>", "<pre>\n{}</pre>", "{% hint %}\n<table>\n{}</table>\n{% endhint %}"]
+)
+@pytest.mark.parametrize(
+    "text", ["The pilots walk along the long pier at six.", "{% include 'pilots-of-the-pier.md' %}"]
+)
+def test_text_after_a_closing_tag_is_merged_once(form: str, text: str) -> None:
+    inside = "".join(f"<tr>\n<td>{each}</td>\n</tr>\n" for each in ("tide", "boat", "pier"))
+    block, edited_block = (form.replace("{}", each) for each in (inside, inside.replace("boat", "barge")))
+    joined, separate = f"{block}{text}\n\nEnd.\n", f"{block}\n\n{text}\n\nEnd.\n"
+    for base, other in ((joined, separate), (separate, joined)):
+        edited = base.replace(block, edited_block)
+        for sides in ((other, edited), (edited, other)):
+            merged = merge(base, *sides)
+            assert not merged.named_conflicts
+            assert merged.text() == other.replace(block, edited_block)
+
+
 def test_lines_of_code_with_a_tag_after_html_stay_whole() -> None:
     for text in ("```\n</table>{% tabs %}\n```\n", "* ```\n  </pre>{% tabs %}\n  ```\n", "    </pre>{% tabs %}\n"):
         assert read_page(text).source == text

@@ -35,8 +35,10 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})([^\n]*)")
 _TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
 _TAG_END = re.compile(r"-?%\}[ \t]*$")
-_LINE_OF_HTML = re.compile(r" {0,3}<")
-_HTML_BEFORE_TAG = re.compile(r"</(?:table|pre|figure|details)>[ \t]*(?=\{%)", re.I)
+_END_OF_BLOCK = re.compile(
+    r"^(?:(?:<.*)?</(?:table|pre|figure|details)>|\{%-?[ \t]*end\w[\w-]*[ \t]*-?%\})[ \t]*(?=[^\s<]|<\w)", re.I | re.M
+)
+"""The beginning of a line up to the last closing tag of a block, if more text follows."""
 _HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
 _HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details|[ou]l|dl|div|section|article|center|blockquote)\b", re.I)
 _HTML_WRAPPER = re.compile(r"\s*<([ou]l|dl|div|section|article|center|blockquote)\b[^<>]*>\s*", re.I)
@@ -273,22 +275,22 @@ def read_page(text: str) -> SourceBlock:
     """Return the page as one block of the kind `page`. Its `source` is exactly `text`."""
     *complete_lines, last_line = text.split("\n")
     lines = [line + "\n" for line in complete_lines] + ([last_line] if last_line else [])
-    if _HTML_BEFORE_TAG.search(text):
-        lines = list(_split_before_tags(lines))
+    if _END_OF_BLOCK.search(text):
+        lines = list(_split_after_blocks(lines))
     opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)
     return SourceBlock("page", "", tuple(blocks), opening, end)
 
 
-def _split_before_tags(lines: list[str]) -> Iterator[str]:
-    """Yield the lines. A tag after HTML at the end of a line is yielded as a line of its own, except in code."""
+def _split_after_blocks(lines: list[str]) -> Iterator[str]:
+    """Yield the lines. The text after a block on the same line is yielded as a line of its own, except in code."""
     code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
     for number, line in enumerate(lines):
-        end_of_html = _HTML_BEFORE_TAG.search(line) if number not in code_lines and _LINE_OF_HTML.match(line) else None
-        if end_of_html is None or line.count("{%") > 1 or not _TAG_END.search(line):
+        end_of_block = _END_OF_BLOCK.match(line) if number not in code_lines else None
+        rest = line[end_of_block.end() :] if end_of_block else ""
+        if not rest or ("{%" in rest and (rest.count("{%") > 1 or not _TAG_END.search(rest))):
             yield line
         else:
-            yield line[: end_of_html.end()]
-            yield line[end_of_html.end() :]
+            yield from (line.removesuffix(rest), rest)
 
 
 class _Reader:
