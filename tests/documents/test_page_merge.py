@@ -297,6 +297,28 @@ def test_html_list_rewritten_in_markdown_is_one_conflict(edited_item: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("```js\nlet one = '{1}' && roles.{0}(each => each.waits && each.lamp.isLit && all);\n```", "find", "all.find"),
+        ("![Map of {1} and of all the gates, walls and lamps](../../pictures/{0}.png)", "harbour", "harbour/long/new"),
+        (
+            "Read about the {1} that come to the pier at six on each day of the week in the [list]({0}).",
+            "bad",
+            "../of/it.md",
+        ),
+    ],
+)
+def test_equal_edits_of_different_texts_are_no_conflict(text: str, old: str, new: str) -> None:
+    def page(first: str, second: str) -> str:
+        return f"{text.format(first, 'Boats and lamps')}\n\nA text between.\n\n{text.format(second, 'Tides')}\n"
+
+    for main, request in ((page(new, old), page(old, new)), (page(old, new), page(new, old))):
+        merged = merge(page(old, old), main, request)
+        assert not merged.named_conflicts
+        assert merged.text() == page(new, new)
+
+
+@pytest.mark.parametrize(
     "form", ["<table>\n{}</table>", "<pre>\n{}</pre>", "{% hint %}\n<table>\n{}</table>\n{% endhint %}"]
 )
 @pytest.mark.parametrize(

@@ -160,11 +160,18 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
         # `with_other` subtracts a sentence twice if both sides deleted it, so `maximum` adds it once.
         deleted_counts = {each: sentences.base[each] - max(own_counts[each], other_counts[each]) for each in differing}
         deleted_by_both = _count_sequences(deleted_counts)
+        sides = in_base, in_own, in_other
+        added = {each for each in in_own.keys() & in_other.keys() if [counts[each] for counts in sides] == [0, 1, 1]}
+        added_by_both = set[WordSequence]()
+        for sentence in (own_counts | other_counts) - sentences.base:
+            parts = added.intersection(_overlapping_sequences(sentence))
+            # A smaller part of a sentence, such as the name of a function, can be in different texts of both sides.
+            if len(sentence) >= _SEQUENCE_LENGTH and 3 * len(parts) > len(sentence) - _SEQUENCE_LENGTH:
+                added_by_both |= parts
         for sequence in in_merged.keys() | in_own.keys() | in_other.keys():
             with_other = in_own[sequence] + in_other[sequence] - in_base[sequence]
             minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[sequence])
-            counts = in_base[sequence], in_own[sequence], in_other[sequence]
-            if len(sequence) == _SEQUENCE_LENGTH and counts == (0, 1, 1):
+            if sequence in added_by_both:
                 minimum = maximum = 1
             if not min(in_own[sequence], minimum) <= in_merged[sequence] <= max(in_own[sequence], maximum):
                 miscounted.add(sequence)
