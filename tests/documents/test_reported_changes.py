@@ -20,6 +20,8 @@ HEAD = ROWS.removesuffix(ONE + TWO + THREE)
 SENTENCE = "A paragraph that is long enough to be known again where it goes."
 CODE = "```python\ndef main():\n    for each in items:\n        print(each)\n        time.sleep(10)\n```"
 
+FUNCTION = "Scroll down to function {} and enter the address."
+SPOTS = ("The boats on the long pier", "The lamps on the harbour wall", "The pilots of the lake")
 OTHER = "Another text, with quite other words, that says nothing of the kind."
 MAKE = "```sh\nmake install --all\n```"
 TIDES = """\
@@ -225,6 +227,10 @@ def _other_berth(title: str, old: int, new: int, *words: str) -> list[str]:
 CHANGES = {
     "a row folded into a column": (TWO_ROWS, ONE_ROW),
     "a row made of a column": (ONE_ROW, TWO_ROWS),
+    "numbers that make each text equal to the next": (
+        "".join(f"{place}:\n\n{FUNCTION.format(n)}\n\n" for n, place in enumerate(SPOTS)),
+        "".join(f"{place}:\n\n{FUNCTION.format(n)}\n\n" for n, place in enumerate(SPOTS, 1)),
+    ),
     "a row whose end was lost": (
         "<table><tr><td>pairId</td><td>The pair of it</td></tr><tr><td>price</td><td>What it costs in the market</td></tr></table>",
         "<table><tr><td>pairId</td><td>The pair of it</td><td>price</td><td>What it costs on the market</td></tr></table>",
@@ -601,6 +607,9 @@ EXPECTED_LINES = {
         "    ~ row",
         "      retries[+\n][+default of retries] | = | =",
         "  = 1",
+    ],
+    "numbers that make each text equal to the next": [
+        line for n in range(3) for line in ("= 1", "~ paragraph", f"  {FUNCTION.format(f'[-{n}][+{n + 1}]')}")
     ],
     "a row whose end was lost": [
         "~ table",

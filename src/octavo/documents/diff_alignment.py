@@ -77,7 +77,7 @@ def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = f
     movable_ids = movable_look_ids(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]], [node for gap in gaps for node in new[gap.j1 : gap.j2]]
     )
-    movable_ids -= {look_id for gap in gaps if (look_id := _look_id_of_copy(gap, old, new, movable_ids)) is not None}
+    movable_ids -= _look_ids_of_copies(gaps, old, new, movable_ids)
     movable_ids |= moved_look_ids
     for is_equal, i1, i2, j1, j2 in ranges:
         if is_equal:
@@ -156,18 +156,11 @@ def _renumbered_headings(
     if not numbered_indexes:
         return set()
     gaps = [each for each in ranges if not each.equal]
-    old_indexes = {
-        old[index].look_id: index
-        for gap in gaps
-        for index in range(gap.i1, gap.i2)
-        if old[index].size >= MIN_MOVED_LENGTH
-    }
-    new_indexes = {
-        new[index].look_id: index
-        for gap in gaps
-        for index in range(gap.j1, gap.j2)
-        if new[index].size >= MIN_MOVED_LENGTH
-    }
+    sides = ((old, [range(gap.i1, gap.i2) for gap in gaps]), (new, [range(gap.j1, gap.j2) for gap in gaps]))
+    old_indexes, new_indexes = (
+        {nodes[index].look_id: index for part in parts for index in part if nodes[index].size >= MIN_MOVED_LENGTH}
+        for nodes, parts in sides
+    )
     index_pairs = [(old_indexes[look_id], new_indexes[look_id]) for look_id in old_indexes.keys() & new_indexes.keys()]
     return {
         index
@@ -202,18 +195,19 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
     )
 
 
-def _look_id_of_copy(
-    gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
-) -> int | None:
-    """If `gap` edits the block below a heading, and its old or new version is also elsewhere, return the look ID of
-    that version, else None."""
-    if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
-        return None
-    before, after = old[gap.i1], new[gap.j1]
-    look_ids = movable_ids & {before.look_id, after.look_id}
-    if len(look_ids) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_EDIT_SIMILARITY:
-        return None
-    return next(iter(look_ids))
+def _look_ids_of_copies(
+    gaps: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node], movable_ids: Set[int]
+) -> set[int]:
+    """Return the look IDs of blocks that equal a block elsewhere only because either was edited at its place. A block
+    counts if it is the only one of its edit that may have moved."""
+    edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
+    found: set[int] = set()
+    # Each copy that is found makes the next block of a series the only one of its edit, in either direction.
+    for before, after in (*edits, *reversed(edits)):
+        look_ids = (movable_ids & {before.look_id, after.look_id}) - found
+        if len(look_ids) == 1 and before.kind == after.kind and similarity(before, after) >= _MIN_EDIT_SIMILARITY:
+            found |= look_ids
+    return found
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved_ids: Collection[int]) -> list[Pair]:

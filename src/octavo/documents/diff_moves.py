@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import groupby, pairwise
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, similarity
@@ -44,6 +44,7 @@ _MIN_CONTAINER_SIMILARITY = 0.75
 _MIN_LENGTH_RATIO = 0.4
 """Minimum length of the shorter of two compared blocks, as a share of the longer."""
 _MAX_PAIRS = 4000
+_look_id: Callable[[Node], Hashable] = attrgetter("look_id")
 
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
@@ -272,10 +273,6 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
             or (node.size > 2 and old[node.look_id] == new[node.look_id] == 1)
         )
     ]
-
-
-def _look_id(node: Node) -> Hashable:
-    return node.look_id
 
 
 def _unique_drafts(
