@@ -1594,6 +1594,24 @@ def test_filled_or_emptied_container_is_a_change(kind: str, inside: str) -> None
         check_rebuilt_pages(found, old, new)
 
 
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_inner_tabs_keep_their_titles_without_the_outer_tabs(is_edited: bool) -> None:
+    def tabs(contents: dict[str, str]) -> str:
+        inner = "".join(f'{{% tab title="{title}" %}}\n{text}\n{{% endtab %}}\n\n' for title, text in contents.items())
+        return f"{{% tabs %}}\n{inner}{{% endtabs %}}\n"
+
+    def inner(first: str) -> dict[str, str]:
+        boats = {name: f"```\n{first}await boats('{name}.harbour.example');\n```" for name in ("north", "south")}
+        return {**boats, "local": f"{SENTENCE}\n\n```\nharbour start --all\n```"}
+
+    first = "import { boats } from '@harbour/boats.js';\n\n"
+    outer = {"all": f"Ask all boats.\n\n{tabs(inner(first))}", "test": OTHER}
+    old, new = (parse(f"# T\n\n{tabs(each)}") for each in (outer, inner("" if is_edited else first)))
+    found = lines(diff(old, new))
+    assert not any("title:" in line or line.strip().startswith("+") for line in found), found
+    assert any("unwrapped from tabs" in line for line in found)
+
+
 SENTENCES = (
     "Open the wallet, enter the word that only you know, and wait.",
     "Press the icon in the top right of the window for the menu.",

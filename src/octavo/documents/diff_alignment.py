@@ -261,6 +261,12 @@ def similarity(old: Node, new: Node) -> float:
     is_same_container = old_kind == new_kind and old_kind in _CONTAINER_KINDS and _is_same_container(old, new)
     if (
         not is_same_container
+        and old_kind == new_kind in TITLED_KINDS
+        and (title_of(new) in _inner_titles(old) or title_of(old) in _inner_titles(new))
+    ):
+        return 0.0
+    if (
+        not is_same_container
         and old_kind not in _KINDS_OF_ANY_LENGTH
         and not 0.2 * len(new_text) <= len(old_text) <= 5 * len(new_text)
     ):
@@ -320,6 +326,11 @@ def _image_files(node: Node) -> list[str]:
 def _is_same_container(old: Node, new: Node) -> bool:
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
+
+
+def _inner_titles(node: Node) -> set[str]:
+    """Return the titles of the containers of the same kind inside a container."""
+    return {title_of(each) for child in node.children for each in child.walk() if each.kind == node.kind} - {""}
 
 
 def _is_same_operation(old: Block, new: Block) -> bool:

@@ -462,9 +462,14 @@ def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
 
 
 def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[Sequence[Node], Sequence[Node]]:
-    """Return the containers around each of the two blocks. If one block is in more containers, leave out its outer
-    lists while only one of the two outermost lists is numbered."""
+    """Return the containers around each of the two blocks. If one block is in more containers, leave out the outer
+    containers of a titled container that both versions have, and outer lists while only one of the two outermost lists
+    is numbered."""
     old_path, new_path = old.path, new.path
+    depth = min(len(old_path), len(new_path))
+    old_end, new_end = old_path[-depth:], new_path[-depth:]
+    if depth and len(old_path) != len(new_path) and _title(old_end[-1].block) == _title(new_end[-1].block) != ():
+        return old_end, new_end
     while len(old_path) > len(new_path) and _is_only_one_numbered(old_path, new_path):
         old_path = old_path[2:]  # Skip a list and its item.
     while len(new_path) > len(old_path) and _is_only_one_numbered(old_path, new_path):
