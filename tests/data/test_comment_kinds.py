@@ -114,6 +114,6 @@ def test_state_that_is_already_reached_is_recognized() -> None:
 def test_edit_returned_with_other_markup_is_applied() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
-    assert is_applied(WriteAttempt(op, ExpectedState("Old words"), my_id="mia"), now, sent=True)
+    assert is_applied(WriteAttempt(op, ExpectedState("Old words"), my_id="mia"), now, was_sent=True)
     assert not is_applied(WriteAttempt(op, ExpectedState("Old words"), my_id="mia"), now)
-    assert not is_applied(WriteAttempt(op, ExpectedState("New words"), my_id="mia"), now, sent=True)
+    assert not is_applied(WriteAttempt(op, ExpectedState("New words"), my_id="mia"), now, was_sent=True)

@@ -172,11 +172,11 @@ class Client:
                 await self._shared_transport.aclose()
                 self._shared_transport = None
 
-    async def _exchange(self, sent: OutgoingRequest, route: str, max_bytes: int, read: _Read[T]) -> T:
+    async def _exchange(self, outgoing: OutgoingRequest, route: str, max_bytes: int, read: _Read[T]) -> T:
         async with self._free_requests:
             large_body_lock = LargeBodyLock(self._large_bodies)
             exchange = Exchange(
-                sent, route, self._deadline, self._context, max_bytes=max_bytes, large_body_lock=large_body_lock
+                outgoing, route, self._deadline, self._context, max_bytes=max_bytes, large_body_lock=large_body_lock
             )
             self._running[exchange] = asyncio.current_task()
             try:

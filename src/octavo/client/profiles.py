@@ -368,9 +368,9 @@ def profile_named(profiles: Profiles, name: str) -> Profile:
 def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
-    for unknown in values.keys() - set(_FIELDS):
-        if meant := did_you_mean(unknown, _FIELDS):  # otherwise, a misspelled `read_only` would be ignored
-            raise ValueError(f"there is no setting {safe_line(unknown)!r}.{meant}")
+    for unknown_name in values.keys() - set(_FIELDS):
+        if meant := did_you_mean(unknown_name, _FIELDS):  # otherwise, a misspelled `read_only` would be ignored
+            raise ValueError(f"there is no setting {safe_line(unknown_name)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):
         raise ValueError(f"store must be one of {', '.join(get_args(StoreName))}, not {safe_line(repr(store))[:40]}.")

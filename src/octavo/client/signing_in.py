@@ -61,8 +61,8 @@ class ProfileStore:
     def read(self) -> Profiles:
         return profiles.read(self.profiles)
 
-    def write(self, changed: Profiles) -> None:
-        profiles.write(self.profiles, changed)
+    def write(self, changed_profiles: Profiles) -> None:
+        profiles.write(self.profiles, changed_profiles)
 
     def store_of(self, profile: Profile) -> Store | None:
         """Return the store of a profile's token. None if the token is not stored."""

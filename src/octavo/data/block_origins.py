@@ -261,8 +261,8 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
     """Load a revision without its pages and files, and cache it in this form."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
-    if (stored := live.cache.read_derived(name)) is not None:
-        revision: Revision = read(codec, stored)
+    if (stored_revision := live.cache.read_derived(name)) is not None:
+        revision: Revision = read(codec, stored_revision)
         return revision
     full_revision = await live.send(content.Get(at=at, metadata=False, computed=False))
     fields = {"pages": (), "files": (), "reusable_contents": (), "variables": None}

@@ -83,7 +83,7 @@ class Drafts:
         self._writer = os.urandom(8).hex()
         self._edits: dict[str, _Edit] = {}
         """The last text that the user has typed in this process for each draft, by draft key."""
-        self._seen: dict[str, _StoredVersion] = {}
+        self._seen_versions: dict[str, _StoredVersion] = {}
         """The version of each draft that the user has seen last, by draft key."""
         self.changed: Observers[[]] = Observers()
         """Called after this process has edited, saved or discarded a draft, or when a save is late."""
@@ -133,7 +133,7 @@ class Drafts:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:
             return None
-        self._seen[key] = stored_version
+        self._seen_versions[key] = stored_version
         return stored_version[0]
 
     def all(self) -> tuple[Draft, ...]:
@@ -145,7 +145,7 @@ class Drafts:
         user, so that saving such a draft replaces them."""
         stored_versions = self._stored_versions(prefix)
         edits = self._current_edits()
-        self._seen |= {key: version for key, version in stored_versions.items() if key not in edits}
+        self._seen_versions |= {key: version for key, version in stored_versions.items() if key not in edits}
         return self._newest(stored_versions, prefix)
 
     def _current_edits(self) -> dict[str, _Edit]:
@@ -194,19 +194,19 @@ class Drafts:
 
     def removal(self, key: str) -> DraftRemoval:
         """Return two functions, with which another change, such as adding the text to the outbox, deletes a draft."""
-        namespace, edit, seen = self._state.namespace, self._edits.get(key), self._seen.get(key)
+        namespace, edit, seen_version = self._state.namespace, self._edits.get(key), self._seen_versions.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
             if self._edits.get(key) is edit:  # Otherwise, the user has typed since, and the row may have the new text.
                 _delete_version_of(db, namespace, key, self._writer)
-            _delete_seen(db, namespace, seen)
+            _delete_seen(db, namespace, seen_version)
 
         return DraftRemoval(remove, partial(self._forget, key, edit))
 
     def _forget(self, key: str, edit: _Edit | None) -> None:
         if self._edits.get(key) is edit:
             self._edits.pop(key, None)
-            self._seen.pop(key, None)
+            self._seen_versions.pop(key, None)
             self.changed.notify()
 
     def _draft(self, edit: _Edit) -> Draft:
@@ -215,7 +215,7 @@ class Drafts:
 
     def _edit(self, key: str, text: str, base: str | None) -> _Edit:
         text, now, old_edit = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
-        if base is None and (old_draft := old_edit or self._seen.get(key, (None,))[0]) is not None:
+        if base is None and (old_draft := old_edit or self._seen_versions.get(key, (None,))[0]) is not None:
             base = old_draft.base
         was_late = old_edit is not None and old_edit.is_late and not old_edit.is_saved
         edit = self._edits[key] = _Edit(key, text, base, now, was_late)
@@ -225,10 +225,10 @@ class Drafts:
         return edit
 
     def _insertion(self, edit: _Edit) -> Transaction[None]:
-        namespace, seen = self._state.namespace, self._seen.get(edit.key)
+        namespace, seen_version = self._state.namespace, self._seen_versions.get(edit.key)
 
         def save(db: sqlite3.Connection) -> None:
-            _delete_seen(db, namespace, seen)
+            _delete_seen(db, namespace, seen_version)
             _store_version(db, namespace, edit.key, self._writer, edit.text, edit.written_at, edit.base)
 
         return save
@@ -266,13 +266,13 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
     """Delete all versions of the drafts with these keys. Return the deleted rows."""
     # Delete the bases of drafts that were deleted earlier. The bases of `keys` stay for `restore_drafts`.
     db.execute(f"DELETE FROM facts WHERE name GLOB '{_BASE_PREFIX}*' AND name NOT IN ({_BASE_NAMES})")
-    deleted: list[StoredDraft] = []
+    deleted_drafts: list[StoredDraft] = []
     for key in keys:
-        deleted += db.execute(
+        deleted_drafts += db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? RETURNING place, writer, text, revision, saved_at",
             (namespace, key),
         ).fetchall()
-    return deleted
+    return deleted_drafts
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:

@@ -143,8 +143,8 @@ class UnknownCounts:
             _count_of("threads in", self.thread_lists, "location"),
             _count_of("replies in", self.replies, "thread"),
         ]
-        missing = ", ".join(filter(None, parts))
-        return f"{'loading' if self.is_loading else 'not loaded yet'}: {missing}" if missing else ""
+        missing_counts = ", ".join(filter(None, parts))
+        return f"{'loading' if self.is_loading else 'not loaded yet'}: {missing_counts}" if missing_counts else ""
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class InboxLoader:
         """The current update. After its end, the last update."""
         self._next_update: InboxUpdate | None = None
         """The update to run after the current update, if any."""
-        self._shown: InboxSnapshot | None = None
+        self._shown_snapshot: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
         self._stored_rows: tuple[InboxRow, ...] | None = None
@@ -250,7 +250,7 @@ class InboxLoader:
             leave()
         self._unsubscribers.clear()
         self._builder.stop()
-        current, self._update_task, self._shown, self._next_update = self._update_task, None, None, None
+        current, self._update_task, self._shown_snapshot, self._next_update = self._update_task, None, None, None
         if current is not None:
             current.cancel()
         self._live.syncer.drop(OWNER)
@@ -393,8 +393,8 @@ class InboxLoader:
         if not (self.is_loading or snapshot.failed) and rows is not self._stored_rows and snapshot.is_known:
             self._stored_rows = rows
             self._live.cache.put_derived(self._cached_as, partial(pack_rows, rows))
-        if snapshot != self._shown:
-            self._shown = snapshot
+        if snapshot != self._shown_snapshot:
+            self._shown_snapshot = snapshot
             self._observers.notify(snapshot)
 
     def _inbox_data(self) -> InboxData:

@@ -123,8 +123,8 @@ class OfflinePlanner:
                 # A view has cached this response. Store its version, so that it is not fetched again.
                 self._cache.put_version(needed.url, needed.fingerprint)
             if isinstance(needed.op, comments.ListReplies) and needed.fingerprint.partition(" ")[0] == "0":
-                empty: ListPage[Any] = ListPage(items=())
-                self._cache.put(needed.op, empty)  # no request is needed if a thread has no replies
+                empty_list: ListPage[Any] = ListPage(items=())
+                self._cache.put(needed.op, empty_list)  # no request is needed if a thread has no replies
                 self._cache.put_version(needed.url, needed.fingerprint)
             yield replace(needed, needs_value=True)
 

@@ -123,7 +123,7 @@ class OfflineSpaces:
         """Releases the lock. None while this process does not have the lock."""
         self._fingerprints: dict[str, str] = {}
         """Fingerprint of each space at its last sync, by space ID."""
-        self._due: dict[str, bool] = {}
+        self._due_ids: dict[str, bool] = {}
         """IDs of the spaces that must be synced. The value is True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
         """Called when a space was added or removed, or its progress has changed."""
@@ -144,7 +144,7 @@ class OfflineSpaces:
     def begin(self) -> None:
         """Start the downloads. Later calls do nothing."""
         if self._unsubscribe is None:
-            self._due |= dict.fromkeys(self._spaces, False)
+            self._due_ids |= dict.fromkeys(self._spaces, False)
             self._unsubscribe = self._state.committed.add(self._reload)
             self._tasks.start(self._run(), name="offline spaces")
 
@@ -174,7 +174,7 @@ class OfflineSpaces:
         if self._planner is not None and self._planner.owner == owner:
             self._planner = None
         self._live.syncer.drop(owner)
-        self._due.pop(space_id, None)
+        self._due_ids.pop(space_id, None)
         self._fingerprints.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
             self._live.cache.unpin(owner)
@@ -210,22 +210,22 @@ class OfflineSpaces:
     # Downloading
 
     def _add_due(self, space_id: str, *, retries_refused: bool = False) -> None:
-        self._due[space_id] = retries_refused
+        self._due_ids[space_id] = retries_refused
         self._idle.clear()
         self._wake.set()
 
     async def _run(self) -> None:
         while True:
             self._wake.clear()
-            if not self._due:
+            if not self._due_ids:
                 if await self._sleep(SYNC_INTERVAL.total_seconds()):
-                    self._due |= dict.fromkeys(self._spaces, False)
+                    self._due_ids |= dict.fromkeys(self._spaces, False)
             elif not await self._try_become_downloader():
                 await self._sleep(LOCK_CHECK_SECONDS)
-            elif self._due:
-                space_id = next(iter(self._due))
-                if not await self._download(space_id, self._due.pop(space_id)):
-                    self._due.setdefault(space_id, False)
+            elif self._due_ids:
+                space_id = next(iter(self._due_ids))
+                if not await self._download(space_id, self._due_ids.pop(space_id)):
+                    self._due_ids.setdefault(space_id, False)
                     await self._sleep(RETRY_DELAY)
 
     async def _sleep(self, seconds: float) -> bool:
@@ -353,7 +353,7 @@ class OfflineSpaces:
             self._reload()
             self._live.cache.reload_versions()
             self._spaces = {space.id: _reset_running_download(space) for space in self._spaces.values()}
-            self._due |= dict.fromkeys(self._spaces, False)
+            self._due_ids |= dict.fromkeys(self._spaces, False)
             self.changed.notify()
         return True
 
@@ -375,10 +375,10 @@ class OfflineSpaces:
 
     def _reload(self) -> None:
         """Take over the changes of other processes."""
-        stored = {each.id: each for each in _stored_spaces(self._state.get_value(_STATE_KEY))}
-        for space_id in self._spaces.keys() - stored.keys():
+        stored_spaces = {each.id: each for each in _stored_spaces(self._state.get_value(_STATE_KEY))}
+        for space_id in self._spaces.keys() - stored_spaces.keys():
             self._drop(space_id)
-        for space_id, each in stored.items():
+        for space_id, each in stored_spaces.items():
             old_space = self._spaces.get(space_id)
             if old_space is None:
                 self._change(each)

@@ -447,20 +447,20 @@ class SearchIndex:
     def _fill(self, db: sqlite3.Connection) -> None:
         """Index the next cached responses, and schedule the next step."""
         assert self._read_cached is not None, "the index must have a source"
-        ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
-        if done or self._closing:
+        ((is_done, indexed_number),) = db.execute("SELECT done, after FROM filling").fetchall()
+        if is_done or self._closing:
             return
         try:
-            responses = list(self._read_cached(after, FILL_BATCH))
+            responses = list(self._read_cached(indexed_number, FILL_BATCH))
         except sqlite3.Error:
             return  # The cache is damaged or busy, not the index. The next run continues.
-        last_number = responses[-1].number if responses else after
+        last_number = responses[-1].number if responses else indexed_number
         for _, op, body, requested_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
                 with suppress(ValueError):  # the cache deletes an unreadable response when it is next used
                     self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), requested_at.timestamp())
-        db.execute("UPDATE filling SET done = ?, after = ?", (last_number == after, last_number))
-        if last_number != after:
+        db.execute("UPDATE filling SET done = ?, after = ?", (last_number == indexed_number, last_number))
+        if last_number != indexed_number:
             self._submit(self._fill)
         else:
             self._evict(db)

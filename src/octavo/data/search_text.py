@@ -310,7 +310,7 @@ def _visible_text(line: str) -> str:
 
 def _without_markup(text: str) -> str:
     text = _LINK.sub(_link_text, re.sub(SPACED_IMAGE, r"\1", text, flags=re.IGNORECASE))
-    text = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", text)
+    text = _MENTION.sub(lambda match: f" {encode_mention(unescape(match[1]))} ", text)
     text = _TAG.sub(
         lambda tag: tag[0] if tag[0][0] in "`\\" else f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", text
     )

@@ -2,7 +2,7 @@
 
     queue = SyncQueue(versions.get)
     queue.set_needed("inbox", needed_responses, now)    # all that the inbox needs. Current responses are not fetched
-    while (request := queue.next(now, allowed)):        # the request to start now
+    while (request := queue.next(now, is_allowed)):     # the request to start now
         ...
     version = queue.end(request, error, now)            # to be cached with the response
 
@@ -222,10 +222,10 @@ class SyncQueue:
         if url in self.requests:
             self.requests[url].is_stale = True
 
-    def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> RunningRequest | None:
-        """Return the request to start now. None if no request may start. `allowed` returns whether background requests
-        of a rank may start."""
-        ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
+    def next(self, now: datetime, is_allowed: Callable[[Rank], bool] = lambda rank: True) -> RunningRequest | None:
+        """Return the request to start now. None if no request may start. `is_allowed` returns whether background
+        requests of a rank may start."""
+        ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, is_allowed)]
         if not ranks:
             return None
         ready = self._ready[ranks[0]]
@@ -291,18 +291,18 @@ class SyncQueue:
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
 
-    def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+    def is_idle(self, owner: str, lowest: Rank, now: datetime, is_allowed: Callable[[Rank], bool]) -> bool:
         """Return whether no request for `owner` is running or can start. Ranks after `lowest` are ignored. See `next`
-        for `allowed`."""
+        for `is_allowed`."""
         urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.requests)
         is_paused = self._is_paused(now)
         startable = [
-            rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_paused))
+            rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (is_allowed(rank) and not is_paused))
         ]
         return not is_running and all(self._ready[rank].keys().isdisjoint(urls) for rank in startable)
 
-    def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+    def _may_start(self, rank: Rank, now: datetime, is_allowed: Callable[[Rank], bool]) -> bool:
         if rank is Rank.NOW:
             return True
         running_ranks = [self._rank(url) if url in self._needed else Rank.OFFLINE for url in self.requests]
@@ -311,7 +311,7 @@ class SyncQueue:
             return False  # otherwise, a later request of the user would wait behind this request
         if rank is Rank.AWAITED:
             return True
-        if self._is_paused(now) or not allowed(rank):
+        if self._is_paused(now) or not is_allowed(rank):
             return False
         if rank is Rank.LATER and timedelta() < self._next_later_at - now <= LATER_INTERVAL:
             return False
@@ -364,15 +364,15 @@ class SyncQueue:
             self.paused_by = error
 
     def _set_needed(self, needed: NeededResponse, now: datetime) -> bool:
-        earlier = self._needed.get(needed.url, {}).get(needed.owner)
+        earlier_needed = self._needed.get(needed.url, {}).get(needed.owner)
         if needed.fingerprint and not is_due(needed, self._version_of(needed.url), now):
-            if earlier is not None:
+            if earlier_needed is not None:
                 self._remove(needed.url, needed.owner)
                 self._update_ready(needed.url)
             return False
-        if earlier is None or earlier.fingerprint != needed.fingerprint:
+        if earlier_needed is None or earlier_needed.fingerprint != needed.fingerprint:
             self._clear_failure(needed)
-            if earlier is not None:
+            if earlier_needed is not None:
                 self._needed[needed.url].pop(needed.owner)  # the newest must be the last
         self._needed.setdefault(needed.url, {})[needed.owner] = needed
         self._urls_by_owner.setdefault(needed.owner, set()).add(needed.url)

@@ -123,7 +123,7 @@ class Syncer(Generic[R]):
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _OwnerState] = {}
-        self._waiting: dict[asyncio.Future[Any], str] = {}
+        self._urls_by_waiter: dict[asyncio.Future[Any], str] = {}
         """The URL that each caller of `get` waits for, by the future of the caller."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
@@ -141,12 +141,12 @@ class Syncer(Generic[R]):
             raise NotSent(SESSION_ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting[future] = url
+        self._urls_by_waiter[future] = url
         self.add(NeededResponse(op, url, owner, rank))
         try:
             return await future
         finally:
-            del self._waiting[future]
+            del self._urls_by_waiter[future]
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, needed: NeededResponse) -> None:
@@ -203,8 +203,8 @@ class Syncer(Generic[R]):
         """Count the needed, missing and due responses of `owner`. Ranks after `lowest` are ignored."""
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, needed in state.needed_responses.items() if needed.rank <= lowest}
-        due = sum(rank <= lowest for rank in state.due_ranks.values())
-        return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
+        due_count = sum(rank <= lowest for rank in state.due_ranks.values())
+        return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due_count)
 
     def pause_reason(self, owner: str) -> str | None:
         """Return the error message that says why the requests of an idle owner wait. Empty if they wait for the rate
@@ -266,7 +266,7 @@ class Syncer(Generic[R]):
         if self._start_timer is not None:
             self._start_timer.cancel()
         self._is_start_scheduled = False
-        for future in self._waiting:
+        for future in self._urls_by_waiter:
             future.cancel()
         await self._tasks.close()
         self.notify_change()
@@ -473,7 +473,7 @@ class Syncer(Generic[R]):
                 self._running[request].cancel()
 
     def _end_waiting(self, url: str, end: Callable[[asyncio.Future[Any]], object]) -> None:
-        for future, waited_url in self._waiting.items():
+        for future, waited_url in self._urls_by_waiter.items():
             if waited_url == url and not future.done():
                 end(future)
 

@@ -350,8 +350,8 @@ class BlockTree:
         """Return the finished blocks of the top level, and remove them from the tree."""
         children = self.root.children
         count = len(children) - (len(self._open) > 1)
-        taken, self.root.children = children[:count], children[count:]
-        return taken
+        finished_blocks, self.root.children = children[:count], children[count:]
+        return finished_blocks
 
     def finish(self, line: int) -> DraftBlock:
         """Close all open blocks, and return the root. `line` is the line after the end of the page."""

@@ -285,8 +285,8 @@ def similarity(old: Node, new: Node) -> float:
         score = MIN_SIMILARITY if is_beginning else score
     if old.children and new.children:
         before, after = ({child.look_id for child in node.children if child.text} for node in (old, new))
-        if shared := len(before & after):
-            score = max(score, 0.35 + 0.6 * shared / min(len(before), len(after)))
+        if shared_count := len(before & after):
+            score = max(score, 0.35 + 0.6 * shared_count / min(len(before), len(after)))
         elif old_kind in ("row", "card") and score < _MIN_ROW_SIMILARITY:
             return 0.0
         elif old_kind in _SERIES_KINDS and score < MIN_SIMILARITY and (share := _share_of_equal_blocks(old, new)):

@@ -69,8 +69,8 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
         for token in inserted:
             builder.put("insert", token)
             changed_length += len(token.text)
-    total = sum(len(each.text) for each in old_tokens) + sum(len(each.text) for each in new_tokens)
-    return TextChange(builder.words(), changed_length / total if total else 0.0)
+    total_length = sum(len(each.text) for each in old_tokens) + sum(len(each.text) for each in new_tokens)
+    return TextChange(builder.words(), changed_length / total_length if total_length else 0.0)
 
 
 def _token_keys(tokens: Sequence[Token]) -> list[str]:

@@ -317,9 +317,9 @@ def _item(item: Block, marker: str, box: str, is_tight: bool) -> str:
     return _indent(body, f"{marker}{box}", " " * len(marker))
 
 
-def _indent(text: str, first: str, others: str) -> str:
+def _indent(text: str, first_prefix: str, further_prefix: str) -> str:
     lines = text.replace(_LINE_FEED, "&#10;").split("\n")
-    prefixes = chain([first], repeat(others))
+    prefixes = chain([first_prefix], repeat(further_prefix))
     return "\n".join(
         f"{prefix}{line}" if line else prefix.rstrip() for prefix, line in zip(prefixes, lines, strict=False)
     )

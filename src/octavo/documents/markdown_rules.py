@@ -123,9 +123,9 @@ def _read_table(state: StateBlock, start: int, end: int) -> bool:
             cells = escapedSplit(row.strip())
             cells = cells[1:] if not cells[0] else cells
             cells = cells[:-1] if cells and not cells[-1] else cells
-            surplus = [cell.strip() for cell in cells[columns:]]
-            has_divider = surplus == ["***"]
-            if not has_divider and (any(surplus) or (surplus and not cells[columns - 1].strip())):
+            surplus_cells = [cell.strip() for cell in cells[columns:]]
+            has_divider = surplus_cells == ["***"]
+            if not has_divider and (any(surplus_cells) or (surplus_cells and not cells[columns - 1].strip())):
                 last.content = "|".join(cells[columns - 1 :]).strip()
     if has_divider:
         state.push("hr", "hr", 0).map = [state.line - 1, state.line]
@@ -427,12 +427,12 @@ def _container_end(state: StateBlock, start: int, end: int) -> int:
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
     """Remove the indentation from the lines after HTML, because it would make them code."""
-    surplus = state.sCount[line] - state.blkIndent if line < end else 0
-    while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
-        width = min(surplus, state.tShift[line])
+    surplus_width = state.sCount[line] - state.blkIndent if line < end else 0
+    while surplus_width >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        width = min(surplus_width, state.tShift[line])
         state.bMarks[line] += width
         state.tShift[line] -= width
-        state.sCount[line] = max(state.blkIndent, state.sCount[line] - surplus)
+        state.sCount[line] = max(state.blkIndent, state.sCount[line] - surplus_width)
         line += 1
 
 

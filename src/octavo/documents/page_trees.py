@@ -296,7 +296,7 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
 def inline_text(inline: str) -> str:
     """Return a line of Markdown as plain text."""
     # Escaped signs become private-use characters, which are not read as markup.
-    inline = _ESCAPE.sub(lambda found: chr(_PRIVATE_USE + ord(found[1])), inline)
+    inline = _ESCAPE.sub(lambda match: chr(_PRIVATE_USE + ord(match[1])), inline)
     for pattern, replacement in _INLINE:
         inline = pattern.sub(replacement, inline)
     return " ".join(html.unescape(inline).translate(_UNHIDE).split())
@@ -442,14 +442,14 @@ def _changes(kind: str, before: list[Json], after: list[Json], to_json: Callable
             yield {"type": f"{kind}_created", **reference_fields}
         elif item_id not in new:
             yield {"type": f"{kind}_deleted", **reference_fields}
-        elif changed := _changed_attributes(attributes, old[item_id], item):
-            yield {"type": f"{kind}_edited", **reference_fields, "attributes": changed}
+        elif changed_fields := _changed_attributes(attributes, old[item_id], item):
+            yield {"type": f"{kind}_edited", **reference_fields, "attributes": changed_fields}
 
 
 def _variable_changes(before: Json, after: Json) -> Iterator[Json]:
     names = tuple(dict.fromkeys([*before, *after]))
-    if changed := _changed_attributes(names, before, after):
-        yield {"type": "variables_edited", "variables": changed}
+    if changed_variables := _changed_attributes(names, before, after):
+        yield {"type": "variables_edited", "variables": changed_variables}
 
 
 def _changed_attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:

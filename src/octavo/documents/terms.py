@@ -546,11 +546,11 @@ def _lower_start(term: str) -> str:
     return " ".join(word[:1].lower() + word[1:] for word in term.split())
 
 
-def _term_match(change: TermChange, source: str, visible: VisibleText, start: int, end: int) -> TermMatch | None:
-    first, last = visible.starts[start], visible.ends[end - 1]
+def _term_match(change: TermChange, source: str, visible_source: VisibleText, start: int, end: int) -> TermMatch | None:
+    first, last = visible_source.starts[start], visible_source.ends[end - 1]
     if source[first:last].count("\n") > 3:
         return None
-    new = _new_words(change, visible.text[start:end])
+    new = _new_words(change, visible_source.text[start:end])
     line_start, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
     text_before = source[max(line_start, first - _CONTEXT) : first]
     text_after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT)]
@@ -559,7 +559,7 @@ def _term_match(change: TermChange, source: str, visible: VisibleText, start: in
         last,
         source.count("\n", 0, first),
         source[first:last],
-        _replaced_source(change, source, visible, (start, end), new),
+        _replaced_source(change, source, visible_source, (start, end), new),
         text_before.lstrip(),
         text_after.rstrip(),
     )

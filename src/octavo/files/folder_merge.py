@@ -412,7 +412,7 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
         status = "archived"
     if status in ("open", "draft"):
         return frozenset()
-    page_ids = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
+    page_ids = {page["id"] for page in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
     if status == "merged":
         folder.files = files_after_proposal(folder)
     folder.proposal = {}
@@ -472,8 +472,8 @@ class _IncomingReader:
         ]
         changed_pages = [page for page in pages if not self._is_unchanged(page, tracked_by_id.get(page.id))]
 
-        def report_progress(done: int) -> None:
-            report(f"Reading {done} of {len(changed_pages)} pages…")
+        def report_progress(read_count: int) -> None:
+            report(f"Reading {read_count} of {len(changed_pages)} pages…")
 
         texts = await reader.texts(changed_pages, report_progress)
         for page in changed_pages:

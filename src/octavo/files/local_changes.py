@@ -336,12 +336,12 @@ def contents_of(
 def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
     """Return the files by path, as of the last pull with the changes of the last proposal."""
     files, proposal = dict(folder.files), folder.proposal
-    for path, stored in proposal.get("pages", {}).items():
-        before = next((file for file in files.values() if file.id == stored["id"]), None)
+    for path, page in proposal.get("pages", {}).items():
+        before = next((file for file in files.values() if file.id == page["id"]), None)
         if before is not None:
             del files[before.path]
         server_path = before.server_path if before is not None else ""
-        files[path] = TrackedFile(path, "page", stored["id"], base_sha256=stored["sha256"], server_path=server_path)
+        files[path] = TrackedFile(path, "page", page["id"], base_sha256=page["sha256"], server_path=server_path)
     for path, file_id in proposal.get("files", {}).items():
         files[path] = TrackedFile(path, "file", file_id, base_sha256=proposal["hashes"].get(path, ""))
     if SUMMARY in files and proposal.get("summary"):

@@ -208,19 +208,19 @@ class Proposal:
 
     def record(self, sender: _Sender) -> None:
         """Store the versions of pages and files that the change request has. Raises OSError."""
-        stored = self.folder.proposal
+        proposal = self.folder.proposal
         ids_by_path = sender.completed_pages
         kept_ids = {page.id for page in self.head.walk()} - {*ids_by_path.values()}
-        pages = {path: page for path, page in stored.get("pages", {}).items() if page["id"] in kept_ids}
+        pages = {path: page for path, page in proposal.get("pages", {}).items() if page["id"] in kept_ids}
         for path, page_id in ids_by_path.items():
             pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
         new_files = sender.plan.new_files
         hashes = {
             path: sha256(new_files.get(path) or self.folder.data(path) or b"").hexdigest() for path in sender.file_ids
         }
-        stored["pages"] = pages
-        stored["files"] = {**stored.get("files", {}), **sender.file_ids}
-        stored["hashes"] = {**stored.get("hashes", {}), **hashes}
+        proposal["pages"] = pages
+        proposal["files"] = {**proposal.get("files", {}), **sender.file_ids}
+        proposal["hashes"] = {**proposal.get("hashes", {}), **hashes}
         self.folder.save()
 
     async def apply(self, changes: list[ContentEdit]) -> None:
@@ -387,8 +387,8 @@ class _Sender:
         self.proposal.record(self)
 
     async def _send_pending(self) -> None:
-        pending, self._pending = self._pending, {}
-        for plan_id, text in pending.items():
+        pending_texts, self._pending = self._pending, {}
+        for plan_id, text in pending_texts.items():
             new_text = self._text_with_new_ids(plan_id, text)
             if new_text != text:
                 document = DocumentBody(markdown=new_text)

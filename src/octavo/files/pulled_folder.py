@@ -343,11 +343,11 @@ def _replacement(path: Path, data: bytes) -> Iterator[None]:
         raise
 
 
-def _parse_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
-    kind = stored["kind"]
+def _parse_tracked_file(path: str, fields: Mapping[str, Any]) -> TrackedFile:
+    kind = fields["kind"]
     if why_unsafe(path) or kind not in KINDS:
         raise ValueError(f"it names a file that Octavo does not write: {path!r}")
-    identity, base, server_path = (_text(stored, name) for name in ("id", "baseSha256", "serverPath"))
+    identity, base, server_path = (_text(fields, name) for name in ("id", "baseSha256", "serverPath"))
     return TrackedFile(path, kind, identity, base, server_path or path)
 
 
@@ -404,7 +404,7 @@ class SpaceReader:
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))
         return raw.markdown.text if raw.markdown is not None else None
 
-    async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
+    async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda _: None) -> dict[str, str]:
         """Return the Markdown of pages by ID, without pages for which the server returns none. `report` gets the number
         of texts read. Raises ApiError."""
         texts: dict[str, str] = {}

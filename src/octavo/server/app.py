@@ -405,8 +405,8 @@ def missing_message(path: str) -> str:
     return f"There is no {noun} “{name[:128]}” here, or you do not have access."
 
 
-def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
+def invalid_body(error: ValidationError, body: Json | None) -> Refusal:
     """Return a Refusal: 404 for an invalid ID in the URL, else 400. The message never contains the invalid value."""
-    if invalid.title.endswith("Ref"):
+    if error.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
-    return Refusal(400, wire.error_sentence(invalid, body or {}))
+    return Refusal(400, wire.error_sentence(error, body or {}))

@@ -160,8 +160,8 @@ def _merge_changes(
     else:
         main = get_current(context, space["id"])
         store = context.store
-        merged = revision_merge.merge_revisions(old, main, new, FOLDER_SIDE, store.text, store.put_blob).content
-        content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
+        merged_content = revision_merge.merge_revisions(old, main, new, FOLDER_SIDE, store.text, store.put_blob).content
+        content_fields = {**merged_content, "pages": page_trees.with_paths(merged_content["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
             # Store the paths of exported pages on main. Paths are metadata, so there is no new revision.
             context.store.update(f"/spaces/{space['id']}/revisions/{main['id']}", **content_fields)
@@ -295,8 +295,8 @@ class _FolderReader:
 
     def _text_of_unreadable(self, path: Path) -> str:
         """Return the text of an unreadable file as of the last load. For a new file, return a warning as Markdown."""
-        if earlier := self._earlier_page(path) or self._earlier_reusable(path):
-            return page_text(self.context, earlier)
+        if earlier_item := self._earlier_page(path) or self._earlier_reusable(path):
+            return page_text(self.context, earlier_item)
         name = safe_address(readable_name(str(path)))
         why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
         return f'{{% hint style="warning" %}}\n{page_trees.escape_markdown(f"{name} {why}")}\n{{% endhint %}}\n'
@@ -328,10 +328,10 @@ class _FolderReader:
 
     def _build_reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
-        earlier = self._earlier_reusable(path)
+        earlier_item = self._earlier_reusable(path)
         self._ids_by_key[key] = self.last_load["keys"].get(key) or self.context.new_id()
-        if earlier and path in self._unreadable:
-            return earlier
+        if earlier_item and path in self._unreadable:
+            return earlier_item
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(path)}
         return with_text(self.context, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
@@ -480,12 +480,12 @@ class _FolderReader:
         files = []
         for path in file_paths:
             key = f"file:{path}"
-            data, earlier = self.folder.data(path), old_files.get(self.last_load["keys"].get(key), {})
-            if data is None and not earlier:
+            data, earlier_file = self.folder.data(path), old_files.get(self.last_load["keys"].get(key), {})
+            if data is None and not earlier_file:
                 continue
             id_on_main = self.opened.ids_on_main.get(key) if self.opened is not None else None
-            self._ids_by_key[key] = earlier.get("id") or id_on_main or self.context.new_id()
-            files.append(earlier if data is None else self._build_file(path, data, earlier))
+            self._ids_by_key[key] = earlier_file.get("id") or id_on_main or self.context.new_id()
+            files.append(earlier_file if data is None else self._build_file(path, data, earlier_file))
         return files
 
     def _add_file(self, file_paths: dict[Path, None], url: str, containing_file: Path) -> None:

@@ -103,7 +103,7 @@ class Store:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
         """Lock of the database. The thread that writes may read without the lock. Other threads need it."""
-        self._cached: dict[tuple[str, ...], list[Any]] | None = None
+        self._cached_rows: dict[tuple[str, ...], list[Any]] | None = None
         """Results of queries while `cached_reads` is active, until the next write. None otherwise."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
@@ -160,11 +160,11 @@ class Store:
     def cached_reads(self) -> Iterator[None]:
         """Cache documents inside the `with` block, because checks read the same documents many times."""
         with self.lock:
-            before, self._cached = self._cached, {} if self._cached is None else self._cached
+            before, self._cached_rows = self._cached_rows, {} if self._cached_rows is None else self._cached_rows
             try:
                 yield
             finally:
-                self._cached = before
+                self._cached_rows = before
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -198,7 +198,7 @@ class Store:
 
     def put(self, path: str, document: Json) -> Json:
         """Save a document, and return it. A new document is the last in its collection, others keep their position."""
-        self._cached = None
+        self._cached_rows = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
             " ON CONFLICT (path) DO UPDATE SET body = excluded.body",
@@ -212,7 +212,7 @@ class Store:
 
     def delete(self, path: str) -> None:
         """Delete the document at `path` and all documents below this path. Does nothing if there are none."""
-        self._cached = None
+        self._cached_rows = None
         self._db.execute(
             "DELETE FROM documents WHERE path = ? OR (path >= ? AND path < ?)", [path, f"{path}/", f"{path}0"]
         )
@@ -251,19 +251,19 @@ class Store:
         return Counter(dict(self._rows(query, path)))
 
     def _document(self, body: str) -> Json:
-        rows = self._cached.get((body,)) if self._cached is not None else None
+        rows = self._cached_rows.get((body,)) if self._cached_rows is not None else None
         if rows is None:
             rows = [json.loads(body)]
-            if self._cached is not None:
-                self._cached[body,] = rows
+            if self._cached_rows is not None:
+                self._cached_rows[body,] = rows
         return {**rows[0]}
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        rows = self._cached.get((query, *values)) if self._cached is not None else None
+        rows = self._cached_rows.get((query, *values)) if self._cached_rows is not None else None
         if rows is None:
             rows = self._db.execute(query, values).fetchall()
-            if self._cached is not None:
-                self._cached[query, *values] = rows
+            if self._cached_rows is not None:
+                self._cached_rows[query, *values] = rows
         return rows
 
     def put_blob(self, body: str | bytes) -> str:

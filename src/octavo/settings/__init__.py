@@ -145,7 +145,7 @@ def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str,
         problems=tuple(values.problems),
         location=values.location,
     )
-    return settings, values.found
+    return settings, values.set_values
 
 
 class _Values:
@@ -155,7 +155,7 @@ class _Values:
         self._file = file
         self._environ = environ
         self.problems = problems
-        self.found: dict[str, SetValue] = {}
+        self.set_values: dict[str, SetValue] = {}
         """The valid values that the user has set, by the name of the setting."""
 
     def check_names(self) -> None:
@@ -189,7 +189,7 @@ class _Values:
         except InvalidValueError as error:
             self._report(source_name, why=f"{error}.{error.suggestion} Octavo uses the default.")
             return default
-        self.found[setting.name] = SetValue(
+        self.set_values[setting.name] = SetValue(
             valid_value if isinstance(valid_value, (bool, float)) else value,
             self._variable_of(source_name) or self._place_in_file(source_name),
         )

@@ -271,20 +271,20 @@ async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> A
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:
         return None
-    found: Revision | None = None
-    later = await send(content.Get(at=op.at.revision_ref(head)))
+    found_revision: Revision | None = None
+    later_revision = await send(content.Get(at=op.at.revision_ref(head)))
     for _ in range(MAX_REVISIONS):
-        earlier: Revision | None = None
-        if later.parents:
-            earlier = await send(content.Get(at=op.at.revision_ref(later.parents[0])))
-        if await _is_made_by(send, op, earlier, later):
-            found = later
-        elif found is not None:
+        earlier_revision: Revision | None = None
+        if later_revision.parents:
+            earlier_revision = await send(content.Get(at=op.at.revision_ref(later_revision.parents[0])))
+        if await _is_made_by(send, op, earlier_revision, later_revision):
+            found_revision = later_revision
+        elif found_revision is not None:
             break
-        if earlier is None or earlier.id == expected_revision:
+        if earlier_revision is None or earlier_revision.id == expected_revision:
             break
-        later = earlier
-    return AlreadyDone(found.id, found) if found is not None else None
+        later_revision = earlier_revision
+    return AlreadyDone(found_revision.id, found_revision) if found_revision is not None else None
 
 
 async def _is_made_by(send: Send, op: content.Edit, previous: Revision | None, revision: Revision) -> bool:

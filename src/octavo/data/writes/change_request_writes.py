@@ -146,14 +146,14 @@ NO_DRAFTS = (
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
     """Switch a change request between ready and draft. Send nothing if its status is not that of `seen_request`."""
     status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
-    op, unchanged = (
+    op, reason = (
         change_requests.Update(at=at, status=status),
         f"#{seen_request.number} is still {status_name(seen_request.status)}",
     )
     verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
     failure_prefix = f"Could not {verb} #{seen_request.number} {preposition} {status_name(status)}"
     sent = await send_direct(
-        live, op, ExpectedState(status=seen_request.status), failure_prefix=failure_prefix, if_not_found=unchanged
+        live, op, ExpectedState(status=seen_request.status), failure_prefix=failure_prefix, if_not_found=reason
     )
     write_error = sent.write_error
     if isinstance(write_error, NotFound) or (write_error is not None and write_error.status in UNSUPPORTED_STATUSES):
@@ -162,7 +162,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
         return SendResult(
-            "refused", f"{unchanged}: the server did not change the status. Press o to change it in the browser."
+            "refused", f"{reason}: the server did not change the status. Press o to change it in the browser."
         )
     return sent
 

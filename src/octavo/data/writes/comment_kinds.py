@@ -80,7 +80,7 @@ async def _check_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[U
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> AlreadyDone | None:
-    return AlreadyDone() if is_applied(attempt, await _fetch_current(send, attempt.op), sent=True) else None
+    return AlreadyDone() if is_applied(attempt, await _fetch_current(send, attempt.op), was_sent=True) else None
 
 
 async def _check_delete(
@@ -241,14 +241,14 @@ def find_created(
 
 
 def is_applied(
-    attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
+    attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, was_sent: bool = False
 ) -> bool:
-    """Return whether a comment has all values that the write sets. If the write was `sent`, the text may differ in
+    """Return whether a comment has all values that the write sets. If it `was_sent`, the text may differ in
     markup, unless the write itself may change only markup."""
     op, my_id, old_text = attempt.op, attempt.my_id, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = old_text is not None and not _has_same_letters(old_text, op.body.markdown)
-        if not (sent and changes_letters and _has_same_letters(current.body.text, op.body.markdown)):
+        if not (was_sent and changes_letters and _has_same_letters(current.body.text, op.body.markdown)):
             return False
     if (
         isinstance(op, Update)
@@ -257,11 +257,11 @@ def is_applied(
         and current.is_open == op.resolved
     ):
         return False
-    added, removed = op.added_reactions or (), op.removed_reactions or ()
-    if (added or removed) and my_id is None:
+    added_emoji, removed_emoji = op.added_reactions or (), op.removed_reactions or ()
+    if (added_emoji or removed_emoji) and my_id is None:
         return False
-    return all(_has_reaction(current.reactions, emoji, my_id or "") for emoji in added) and not any(
-        _has_reaction(current.reactions, emoji, my_id or "") for emoji in removed
+    return all(_has_reaction(current.reactions, emoji, my_id or "") for emoji in added_emoji) and not any(
+        _has_reaction(current.reactions, emoji, my_id or "") for emoji in removed_emoji
     )
 
 

@@ -151,29 +151,29 @@ async def save_on_newest_head(
 
 
 async def _merge_overwritten(
-    live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
+    live: Live, at: ChangeRequestRef, sent_edit: SendResult[None], written_texts: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Return the saved texts. If the edit `sent`, of the texts `written`, has overwritten texts of another user, save
+    """Return the saved texts. If `sent_edit`, the edit of `written_texts`, has overwritten texts of another user, save
     merged texts first. Texts that could not be merged are `conflicts`. Raises ApiError."""
-    if sent.replaced_revision is None or sent.revision is None:
-        return SavedTexts(sent.revision, written)
-    texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
-    overwritten_revision = at.revision_ref(sent.replaced_revision)
-    for page_id, own_text in written.items():
+    if sent_edit.replaced_revision is None or sent_edit.revision is None:
+        return SavedTexts(sent_edit.revision, written_texts)
+    texts, conflicts, repairs = dict(written_texts), dict[str, Raw](), dict[str, WrittenText]()
+    overwritten_revision = at.revision_ref(sent_edit.replaced_revision)
+    for page_id, own_text in written_texts.items():
         other_text = await page_source(live, overwritten_revision, page_id)
         if other_text is None or other_text in (own_text.before, own_text.after):
             continue
-        if (merged := await _with_changes(own_text, other_text)) is None:
+        if (merged_text := await _with_changes(own_text, other_text)) is None:
             del texts[page_id]
         else:
-            texts[page_id] = merged
+            texts[page_id] = merged_text
         conflicts[page_id] = other_text
-        repairs[page_id] = WrittenText(own_text.after, merged.after if merged is not None else other_text)
+        repairs[page_id] = WrittenText(own_text.after, merged_text.after if merged_text is not None else other_text)
     if not repairs:
-        return SavedTexts(sent.revision, texts)
+        return SavedTexts(sent_edit.revision, texts)
 
     async def repaired_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
-        # Another user may have saved after `sent`. The repair keeps this text.
+        # Another user may have saved after the edit. The repair keeps this text.
         head_texts = {page_id: await page_source(live, head, page_id) for page_id in repairs}
         repaired = {
             page_id: await _with_changes(repairs[page_id], text) for page_id, text in head_texts.items() if text
@@ -192,7 +192,7 @@ async def _merge_overwritten(
     conflicts |= saved.conflicts
     if not saved.warning and repairs.keys() <= saved.texts.keys() | saved.conflicts.keys():
         return SavedTexts(saved.revision, texts, conflicts)
-    return SavedTexts(sent.revision, texts, conflicts, MAYBE_OVERWRITTEN)
+    return SavedTexts(sent_edit.revision, texts, conflicts, MAYBE_OVERWRITTEN)
 
 
 async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
@@ -267,34 +267,34 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
     head_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(head)))
-    earlier, current = earlier_revision.find(change.page), head_revision.find(change.page)
-    if earlier is None:
+    earlier_page, current_page = earlier_revision.find(change.page), head_revision.find(change.page)
+    if earlier_page is None:
         return content.DeletePage(page=change.page)
-    fields = _changed_fields(earlier, current)
+    fields = _changed_fields(earlier_page, current_page)
     parent = next(
         (
             page.id
-            for page in reversed(earlier_revision.path_to(earlier.id)[:-1])
+            for page in reversed(earlier_revision.path_to(earlier_page.id)[:-1])
             if head_revision.find(page.id) is not None
         ),
         None,
     )
-    position = [page.id for page in earlier_revision.siblings(earlier.id)].index(earlier.id)
-    if earlier.type != "document":
-        if current is None:
-            raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
-        return content.UpdatePage(page=earlier.id, **fields)
-    text = await page_source(live, at.revision_ref(change.revision), earlier.id)
+    position = [page.id for page in earlier_revision.siblings(earlier_page.id)].index(earlier_page.id)
+    if earlier_page.type != "document":
+        if current_page is None:
+            raise _CannotRestore(f"this server cannot restore {earlier_page.title}, which is not a page")
+        return content.UpdatePage(page=earlier_page.id, **fields)
+    text = await page_source(live, at.revision_ref(change.revision), earlier_page.id)
     if text is None:
         raise _CannotRestore("the earlier text is not available")
     document = content.DocumentBody(markdown=text.text)
-    if current is None:
-        if earlier.pages:
+    if current_page is None:
+        if earlier_page.pages:
             raise _CannotRestore("this server cannot restore a page together with its subpages")
         return content.InsertPage(document=document, into=parent, at=position, **fields)
-    if head_revision.parent_id(earlier.id) != earlier_revision.parent_id(earlier.id):
+    if head_revision.parent_id(earlier_page.id) != earlier_revision.parent_id(earlier_page.id):
         fields |= {"into": parent, "at": position}
-    return content.UpdatePage(page=earlier.id, document=document, **fields)
+    return content.UpdatePage(page=earlier_page.id, document=document, **fields)
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
@@ -329,10 +329,10 @@ class PageOutcome:
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
     """Save `own_text`, which the user made from the revision `base` of a page. Keep later edits by other users."""
-    outcome, written = PageOutcome("refused"), WrittenText(own_text, own_text)
+    outcome, written_text = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:
-        nonlocal outcome, written
+        nonlocal outcome, written_text
         current_source = await page_source(live, head, page_id)
         if current_source is None:
             outcome = PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
@@ -342,10 +342,10 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             base_source = await page_source(live, base, page_id)
             # If the base is missing, every difference counts as an edit by another user.
             before_text = base_source.text if base_source is not None else ""
-            merged = await _with_changes(WrittenText(Raw(before_text), own_text), current_source)
-            if merged is not None:
-                written = merged
-                return {page_id: written}
+            rebased_text = await _with_changes(WrittenText(Raw(before_text), own_text), current_source)
+            if rebased_text is not None:
+                written_text = rebased_text
+                return {page_id: written_text}
             text = await asyncio.to_thread(merge_with_markers, before_text, current_source.text, own_text.text)
             outcome = PageOutcome("conflict", "", head.revision_id, Raw(text))
         return {}
@@ -359,8 +359,10 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         text = saved.texts[page_id].after
         return PageOutcome("sent" if text == own_text else "merged", saved.warning, revision, text)
     if (other_text := saved.conflicts.get(page_id)) is not None:
-        merged = await asyncio.to_thread(merge_with_markers, written.before.text, other_text.text, written.after.text)
-        return PageOutcome("conflict", "", revision, Raw(merged))
+        marked_text = await asyncio.to_thread(
+            merge_with_markers, written_text.before.text, other_text.text, written_text.after.text
+        )
+        return PageOutcome("conflict", "", revision, Raw(marked_text))
     return outcome
 
 

@@ -241,14 +241,14 @@ class OutboxDelivery:
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
         """Store that an entry and the entries that it supersedes are done. See `machine.confirm` for the parameters."""
-        earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
-        superseded = [other.id for other in earlier if supersedes(entry, other)]
+        earlier_entries = takewhile(lambda other: other.id != entry.id, self._entries.all)
+        superseded_ids = [other.id for other in earlier_entries if supersedes(entry, other)]
 
         def confirm_superseded(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            for entry_id in superseded:
+            for entry_id in superseded_ids:
                 change_entry(db, self._entries.state.namespace, entry_id, machine.confirm, self._entries.now())
 
-        confirm = partial(machine.confirm, remote_id=remote_id, already_done=already_done and not superseded)
+        confirm = partial(machine.confirm, remote_id=remote_id, already_done=already_done and not superseded_ids)
         await self._entries.apply(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:

@@ -74,8 +74,8 @@ def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any]
             item_id, kind = op.comment_id, "comment"
         case comments.Create() | reviews.Submit():
             return ExpectedState()
-    for read, value in shown_responses:
-        if not isinstance(read, _READS) or read.at != op.at or read.format == "document":
+    for read_op, value in shown_responses:
+        if not isinstance(read_op, _READS) or read_op.at != op.at or read_op.format == "document":
             continue
         items: tuple[Comment | Reply, ...] = value.items if isinstance(value, ListPage) else (value,)
         for item in items:

@@ -320,17 +320,18 @@ class Outbox:
     async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
         """Delete the entries that wait, and make submitted comments pending again. Return the changed entries by ID."""
         states = ("pending", "held", "queued")
-        waiting = [entry.id for entry in entries if entry.state in states]
-        submitted = [entry.id for entry in entries if entry.review and not entry.traits.is_review]
-        if not waiting:
+        waiting_ids = [entry.id for entry in entries if entry.state in states]
+        submitted_ids = [entry.id for entry in entries if entry.review and not entry.traits.is_review]
+        if not waiting_ids:
             return {}
 
         def may_remove(entry: OutboxEntry) -> bool:
-            return entry.state in states and entry.id not in submitted
+            return entry.state in states and entry.id not in submitted_ids
 
-        changed = await self._entries.remove(waiting, self._restore_draft, may_remove, machine.return_to_review)
+        changed = await self._entries.remove(waiting_ids, self._restore_draft, may_remove, machine.return_to_review)
         return {
-            entry.id: _EntryUndo(entry, "Pending again" if entry.id in submitted else "Canceled") for entry in changed
+            entry.id: _EntryUndo(entry, "Pending again" if entry.id in submitted_ids else "Canceled")
+            for entry in changed
         }
 
     async def retry(self, entry_id: str) -> None:
@@ -389,13 +390,13 @@ class Outbox:
     async def send_now(self, max_wait: float = 2.0) -> None:
         """End the undo delays, and wait up to `max_wait` seconds until the entries are sent."""
         await self._end_undo_delays()
-        changed = asyncio.Event()
-        remove_observer = self.changed.add(changed.set)
+        change_event = asyncio.Event()
+        remove_observer = self.changed.add(change_event.set)
         try:
             async with asyncio.timeout(max_wait):
                 while self.is_sending:
-                    changed.clear()
-                    await changed.wait()
+                    change_event.clear()
+                    await change_event.wait()
         except TimeoutError:
             pass
         finally:

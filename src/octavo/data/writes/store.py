@@ -175,9 +175,7 @@ def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
 
 def _entry_in(fields: Any) -> OutboxEntry:
     op, kind = durable_operation_and_kind(fields)
-    values = {
-        name: fields[stored] for name in _STORED_ATTRIBUTES if (stored := _STORED_NAMES.get(name, name)) in fields
-    }
+    values = {name: fields[key] for name in _STORED_ATTRIBUTES if (key := _STORED_NAMES.get(name, name)) in fields}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = time_of_timestamp(values[name])
@@ -293,11 +291,11 @@ class OutboxEntries:
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             if any(_is_once_key_used(db, self.state.namespace, entry.draft_key, now) for entry in entries):
                 return ()
-            wanted = tuple(entry for entry in entries if is_wanted(db, entry))
-            for entry in wanted:
+            wanted_entries = tuple(entry for entry in entries if is_wanted(db, entry))
+            for entry in wanted_entries:
                 _insert_entry(db, self.state.namespace, entry)
                 on_entry(db, entry)
-            return wanted
+            return wanted_entries
 
         return await self._write(insert_wanted)
 

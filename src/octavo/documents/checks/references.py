@@ -494,8 +494,8 @@ def _url_path(path: str) -> str:
     """Return the site path for a path in `.gitbook.yaml`: `/guides` for `./guides/README.md`. A URL is unchanged."""
     if _is_url(path):
         return path
-    clean = posixpath.normpath(path.partition("#")[0].lstrip("/")).removesuffix(".md")
-    return "/" + INDEX_NAME.sub("", "" if clean == "." else clean)
+    clean_path = posixpath.normpath(path.partition("#")[0].lstrip("/")).removesuffix(".md")
+    return "/" + INDEX_NAME.sub("", "" if clean_path == "." else clean_path)
 
 
 def _has_page(target: str, index: SpaceIndex) -> bool:

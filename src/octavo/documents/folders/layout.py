@@ -73,8 +73,8 @@ class PageFile:
     @property
     def gap(self) -> str:
         """The line feeds between front matter and body. One line feed if there is no front matter."""
-        rest = self.text[self._start :]
-        return rest[: len(rest) - len(rest.lstrip("\n"))] if self._start else "\n"
+        text_after = self.text[self._start :]
+        return text_after[: len(text_after) - len(text_after.lstrip("\n"))] if self._start else "\n"
 
     @property
     def body(self) -> str:
@@ -472,9 +472,9 @@ def page_path(page: Page) -> str:
     return f"{path}.md"
 
 
-def _free_path(path: str, taken: Mapping[str, str]) -> str:
+def _free_path(path: str, used_paths: Mapping[str, str]) -> str:
     free_path, number = path, 0
-    while fold(free_path) in taken:
+    while fold(free_path) in used_paths:
         number += 1
         stem, suffix = posixpath.splitext(path)
         free_path = f"{stem} ({number}){suffix}"

@@ -398,7 +398,7 @@ def _items(entries: Iterable[ContentsEntry], depth: int) -> Iterator[str]:
 
 def url_of_path(path: str, anchor: str = "") -> str:
     """Return the URL for a relative path. Characters with a meaning in URLs are encoded, but not spaces."""
-    url = as_relative_url(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
+    url = as_relative_url(_PATH_SIGNS.sub(lambda match: f"%{ord(match[0]):02X}", path))
     return f"{url}#{anchor}" if anchor else url
 
 

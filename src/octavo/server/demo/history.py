@@ -396,5 +396,5 @@ def create_team(context: RequestContext, team: Any) -> None:
     team_members = (*team["members"], *(readers if team["role"] == "read" else ()))
     run_operation(teams.Create(at=at, title=team["title"], members=team_members), context)
     run_operation(teams.AddMember(at=at, team_id=team["id"], user_id=team["owner"], role="owner"), context)
-    shared = CollectionRef(collection_id=team["collection"])
-    run_operation(permissions.Grant(at=shared, role=team["role"], teams=(team["id"],)), context)
+    collection = CollectionRef(collection_id=team["collection"])
+    run_operation(permissions.Grant(at=collection, role=team["role"], teams=(team["id"],)), context)

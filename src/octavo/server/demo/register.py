@@ -172,8 +172,8 @@ def _station_facts(station: Station) -> dict[str, Any]:
         "recorded": rng.choice(_STORMS),
         "known": rng.choice(words["known"]) if rng.random() < 0.3 else None,
     }
-    fixed: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})
-    return random_facts | fixed
+    fixed_facts: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})
+    return random_facts | fixed_facts
 
 
 def _log() -> str:

@@ -176,8 +176,8 @@ def _is_redundant(context: RequestContext, link: Json) -> bool:
     other_links = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
     same_target = [other for other in other_links if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
     # Of links with the same role, max returns the first, which is the oldest.
-    best = max(same_target, key=lambda each: (None, *ROLES).index(each.get("level", each.get("role"))))
-    return bool(best["id"] != link["id"])
+    highest_link = max(same_target, key=lambda each: (None, *ROLES).index(each.get("level", each.get("role"))))
+    return bool(highest_link["id"] != link["id"])
 
 
 def _target_kind(link: Json) -> str | None:

@@ -358,13 +358,13 @@ def _apply_edits(
 def _apply_reactions(
     op: comments.Update | comments.UpdateReply, context: RequestContext, old_reactions: Iterable[Json]
 ) -> list[Json]:
-    removed, added = op.removed_reactions or (), op.added_reactions or ()
-    if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
+    removed_emoji, added_emoji = op.removed_reactions or (), op.added_reactions or ()
+    if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed_emoji, *added_emoji)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
     reactions = {each["emoji"]: each["users"] for each in old_reactions}
-    for emoji in removed:
+    for emoji in removed_emoji:
         reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != context.caller]
-    for emoji in added:
+    for emoji in added_emoji:
         reacting_users = reactions.setdefault(emoji, [])
         if all(user["user"] != context.caller for user in reacting_users):
             reacting_users.append({"user": context.caller, "reactedAt": context.timestamp()})

@@ -141,16 +141,16 @@ def _in_site(op: search.InSite, context: RequestContext) -> Json:
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
-    visible = {part.document["id"]: part.document for part in view.site_spaces()}
+    spaces = {part.document["id"]: part.document for part in view.site_spaces()}
     chosen_ids: set[str | None]
     if isinstance(scope, search.SpecificScope):
         chosen_ids = set(scope.site_space_ids)
     elif isinstance(scope, search.AllScope):
-        chosen_ids = {*visible}
+        chosen_ids = {*spaces}
     else:
-        current = visible.get(scope.current_site_space or "")
-        sections = {each.get("section") for each in visible.values()} - ({current.get("section")} if current else set())
+        current = spaces.get(scope.current_site_space or "")
+        sections = {each.get("section") for each in spaces.values()} - ({current.get("section")} if current else set())
         chosen_ids = {view.tree.default_site_space_id(section) for section in sections} | (
             {current["id"]} if current else set()
         )
-    return [each["space"] for each in visible.values() if each["id"] in chosen_ids]
+    return [each["space"] for each in spaces.values() if each["id"] in chosen_ids]

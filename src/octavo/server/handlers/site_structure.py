@@ -76,8 +76,8 @@ class SiteView:
         root = self.tree.existing_site_spaces_in(None)
         if self.tree.sections_and_groups and not root:
             return {"type": "sections", "structure": self._children(None)}
-        visible = [self.present_site_space(part.document) for part in root if self.sees(part)]
-        return {"type": "siteSpaces", "structure": visible}
+        visible_spaces = [self.present_site_space(part.document) for part in root if self.sees(part)]
+        return {"type": "siteSpaces", "structure": visible_spaces}
 
     def present_part(self, part: Json) -> Json:
         """Convert a stored site space, section or group to the API resource."""

@@ -109,7 +109,7 @@ def add_revision(
         "parents": list(parents),
         "createdAt": context.timestamp(),
         "author": context.caller,
-        **{name: fields.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
+        **{name: fields.get(name, build_empty()) for name, build_empty in CONTENT_FIELDS.items()},
         "pages": page_trees.with_paths(fields["pages"]),
     }
     if merged_from is not None:

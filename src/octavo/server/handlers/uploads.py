@@ -247,9 +247,9 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
     _require_editable(op, context)  # The target may have been merged, locked or deleted meanwhile.
-    loaded, current = _read_imported_content(context, imported), get_revision_at(context, op.at)
-    content = {name: [*current[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
-    revision = add_edit_revision(context, current, **content, variables=loaded["variables"] | current["variables"])
+    additions, current = _read_imported_content(context, imported), get_revision_at(context, op.at)
+    content = {name: [*current[name], *additions[name]] for name in ("pages", "files", "reusableContents")}
+    revision = add_edit_revision(context, current, **content, variables=additions["variables"] | current["variables"])
     if isinstance(op.at, ChangeRequestRef):
         change_requests.record_edit(context, context.store.get(change_requests.change_request_path(op.at)), revision)
     else:
@@ -265,13 +265,13 @@ def _read_imported_content(context: RequestContext, imported: ImportedFiles) -> 
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
-        loaded = _read_content(context, Path(folder))
-    loaded["keys"] = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
+        content = _read_content(context, Path(folder))
+    content["keys"] = {fold(name): key for name, key in content["keys"].items()} | content["keys"]
     return {
-        "pages": [_detach_from_files(context, page, loaded) for page in loaded["pages"]],
-        "files": [omit(file, "git") for file in loaded["files"]],
-        "reusableContents": [_detach_from_files(context, item, loaded) for item in loaded["reusableContents"]],
-        "variables": loaded["variables"],
+        "pages": [_detach_from_files(context, page, content) for page in content["pages"]],
+        "files": [omit(file, "git") for file in content["files"]],
+        "reusableContents": [_detach_from_files(context, item, content) for item in content["reusableContents"]],
+        "variables": content["variables"],
     }
 
 
@@ -285,15 +285,15 @@ def _write_file(path: Path, data: bytes) -> None:
         raise WriteFailure(error.errno, f"could not write an imported file ({error.strerror})") from None
 
 
-def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Json:
-    """Return an imported page without its file path, and with IDs in its links. `loaded` is from `read_content`."""
+def _detach_from_files(context: RequestContext, page: Json, content: Json) -> Json:
+    """Return an imported page without its file path, and with IDs in its links. `content` is from `_read_content`."""
     detached = omit(page, "git")
     if page.get("text"):
         file_path = page["git"]["path"]
-        text = include_by_id(page_text(context, page), posixpath.dirname(file_path), loaded)
-        detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], file_path)))
+        text = include_by_id(page_text(context, page), posixpath.dirname(file_path), content)
+        detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, content["keys"], file_path)))
     if "pages" in page:
-        detached["pages"] = [_detach_from_files(context, subpage, loaded) for subpage in page["pages"]]
+        detached["pages"] = [_detach_from_files(context, subpage, content) for subpage in page["pages"]]
     return detached
 
 
