@@ -20,6 +20,7 @@ from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpace, OfflineSpaces
+from octavo.data.queries import all_threads_op, replies_op
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_REQUESTS_BY_RANK, Rank
@@ -141,6 +142,31 @@ async def test_responses_that_cannot_be_written_are_listed_as_failed(
     assert (status.failed, status.downloaded) == ((), status.wanted)
 
 
+async def test_change_that_could_not_be_written_is_fetched_again(
+    offline: OfflineSpaces, cache: ResponseCache, space: Space, ask: Ask
+) -> None:
+    offline.add(space)
+    await offline.wait_idle()
+    (thread,) = [each for each in (await ask(all_threads_op(space.ref))).items if each.replies]
+    await ask(comments.CreateReply(at=space.ref, comment_id=thread.id, body=Markdown(markdown="So do limpets.")), "ada")
+    fail = "CREATE TEMP TRIGGER fail BEFORE INSERT ON answers BEGIN SELECT raise(FAIL, 'full'); END"
+    cache._writer.submit(lambda db: db.execute(fail))
+    offline.add(space)
+    await offline.wait_idle()
+    status = offline.get(space.id)
+    assert status is not None
+    assert "the replies to Ada Lund" in [each.label for each in status.failed]
+    cache._writer.submit(lambda db: db.execute("DROP TRIGGER fail"))
+    offline.add(space)
+    await offline.wait_idle()
+    status = offline.get(space.id)
+    assert status is not None
+    assert status.failed == ()
+    replies = cache.get(replies_op(space.ref, thread.id))
+    assert replies is not None
+    assert len(replies[0].items) == 2
+
+
 async def wait_for_state(offline: OfflineSpaces, space: Space, state: str) -> None:
     """Wait until a space is in this state."""
     changed = asyncio.Event()
@@ -234,6 +260,27 @@ async def test_offline_copies_are_never_evicted_until_removed(
     assert cache.get(content.ListPages(at=space.ref)) is None
     assert not cache.pinned_sizes(f"offline {space.id}")
     assert offline.all == ()
+
+
+async def test_copy_that_could_not_be_deleted_is_deleted_by_the_next_run(
+    offline: OfflineSpaces, live: Live, state: StateDb, cache: ResponseCache, space: Space
+) -> None:
+    offline.add(space)
+    await offline.wait_idle()
+    await offline.close()
+    fail = "CREATE TEMP TRIGGER fail BEFORE DELETE ON pins BEGIN SELECT raise(FAIL, 'full'); END"
+    cache._writer.submit(lambda db: db.execute(fail))
+    offline.remove(space.id)
+    cache.flush()
+    assert cache.pinned_sizes(f"offline {space.id}")
+    cache._writer.submit(lambda db: db.execute("DROP TRIGGER fail"))
+    later = OfflineSpaces(live, state)
+    later.begin()
+    await later.wait_idle()
+    cache.flush()
+    assert cache.pinned_sizes(f"offline {space.id}") == {}
+    assert cache.get(content.ListPages(at=space.ref)) is None
+    await later.close()
 
 
 async def test_space_is_not_lost_after_a_temporary_error(

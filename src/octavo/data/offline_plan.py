@@ -109,6 +109,8 @@ class OfflinePlanner:
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
         """Yield the needed responses. The unpinned ones get `needs_value`, so that `on_response` pins them."""
         for needed in needed_responses:
+            if needed.url in self._cache.unstored_urls:
+                needed = needed.as_due()  # the response may be current, but it is not on disk
             self.needed_by_url[needed.url] = needed
             if needed.needs_value:
                 self.urls_with_dependents.add(needed.url)

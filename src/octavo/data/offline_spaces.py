@@ -215,6 +215,9 @@ class OfflineSpaces:
         self._wake.set()
 
     async def _run(self) -> None:
+        for owner in await asyncio.to_thread(self._live.cache.pin_owners):
+            if owner not in map(_owner_of, self._spaces):
+                self._live.cache.unpin(owner)  # the process that removed the space was killed, or its disk was full
         while True:
             self._wake.clear()
             if not self._due_ids:

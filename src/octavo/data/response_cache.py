@@ -229,6 +229,12 @@ class ResponseCache:
 
         self._writer.submit(delete_unpinned)
 
+    def pin_owners(self) -> set[str]:
+        """Return the owners that have pinned responses. Call this in any thread."""
+        return {
+            owner for (owner,) in self._rows("SELECT DISTINCT keeper FROM pins WHERE namespace = ?", in_thread=True)
+        }
+
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
         """Return the size in bytes of each response that `owner` has pinned, by URL. None if it is not on disk.
         Empty if the file is damaged or busy. Call this in any thread."""
