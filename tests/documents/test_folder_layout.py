@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
-from octavo.documents.folders.folder import ContentsEntry, Folder, link_urls, rewrite_links, why_unsafe
+from octavo.documents.folders.folder import LEAVES_FOLDER, ContentsEntry, Folder, link_urls, rewrite_links, why_unsafe
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
@@ -166,7 +166,10 @@ def test_path_in_the_repository_comes_first() -> None:
     ],
 )
 def test_hostile_path_is_skipped_with_a_reason(path: str) -> None:
-    assert why_unsafe(path)
+    reason = why_unsafe(path)
+    assert reason
+    leaves_folder = ".." in path or path.startswith(("/", "C:"))
+    assert (reason == LEAVES_FOLDER) == leaves_folder, "a reason that is not true"
     file = File(id="f", name="x", git={"oid": "1", "path": path})
     found = layout(page("home", ""), files=(file,))
     assert "f" not in found.paths

@@ -40,8 +40,9 @@ SPECIAL_FOLDER = ".gitbook"
 """The only hidden folder in which files of a space are read and written."""
 NAME_BYTES = 255
 """Longest name of a file on common file systems, in bytes."""
-LEAVES_FOLDER, HIDDEN_NAME, RESERVED_NAME, TOO_LONG, SAME_PATH, THROUGH_LINK = (
+LEAVES_FOLDER, FORBIDDEN_NAME, HIDDEN_NAME, RESERVED_NAME, TOO_LONG, SAME_PATH, THROUGH_LINK = (
     "its path leaves the folder",
+    "its path has an empty name, or a character that is not allowed in names",
     "its path has a hidden name",
     "its path has a name that some systems reserve",
     "its path is too long",
@@ -293,12 +294,10 @@ def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
 def why_unsafe(path: str) -> str:
     """Return why no file may be written at `path`. Empty if it may be written."""
     names = path.split("/")
-    if (
-        any(name in ("", ".", "..") for name in names)
-        or _FORBIDDEN_CHARACTERS.search(path)
-        or re.match(r"[A-Za-z]:", path)
-    ):
+    if ".." in names or re.match(r"/|[A-Za-z]:", path):
         return LEAVES_FOLDER
+    if not {"", "."}.isdisjoint(names) or _FORBIDDEN_CHARACTERS.search(path):
+        return FORBIDDEN_NAME
     names_below = names[1:] if names[0] == SPECIAL_FOLDER else names
     if any(name.startswith(".") for name in names_below) or names == [SPECIAL_FOLDER]:
         return HIDDEN_NAME
