@@ -390,14 +390,9 @@ def _convert_node(node: Any) -> Iterator[LatexPart]:
         case LatexEnvironmentNode():
             yield LatexEnvironment(node.environmentname.rstrip("*"), _convert_nodes(node.nodelist))
         case LatexMacroNode():
-            name, given_arguments = (
-                node.macroname,
-                [each for each in getattr(node.nodeargd, "argnlist", None) or () if each is not None],
-            )
-            if given_arguments and isinstance(given_arguments[0], LatexCharsNode) and given_arguments[0].chars == "*":
-                name, given_arguments = f"{name}*", given_arguments[1:]
-            yield LatexCommand(name, tuple(_argument_parts(each) for each in given_arguments), node.macro_post_space)
-
-
-def _argument_parts(node: Any) -> LatexParts:
-    return _convert_nodes(node.nodelist if isinstance(node, LatexGroupNode) else [node])
+            name = node.macroname
+            given = [each for each in getattr(node.nodeargd, "argnlist", None) or () if each is not None]
+            if given and isinstance(given[0], LatexCharsNode) and given[0].chars == "*":
+                name, given = f"{name}*", given[1:]
+            node_lists = [each.nodelist if isinstance(each, LatexGroupNode) else [each] for each in given]
+            yield LatexCommand(name, tuple(map(_convert_nodes, node_lists)), node.macro_post_space)
