@@ -619,6 +619,7 @@ _CJK_RANGES = (
 )
 """First and last letter of each range of Chinese, Japanese and Korean. Not a pattern, because compiling it is slow."""
 _SENTENCE_ENDS = ".:!?。：！？"
+_JOINING_WORDS = (",", "=", " and", " or")
 _OTHER_MARKS = ("", "_", "~~")
 """Texts of tokens that begin or end formatted text next to bold text. Empty for links, code and HTML."""
 
@@ -706,6 +707,9 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     opener: list[Delimiter] | None = None
     if len(runs) == _DOUBLE and _texts_around(state, runs[0])[0] == _texts_around(state, runs[1])[1] == "\n":
         pairs.append((runs[0], runs[1]))  # The marks are around whole lines, so spaces next to them do not matter.
+    elif len(runs) % 2 == 0 and sum([run[0].open for run in runs]) != sum([run[0].close for run in runs]):
+        neighbors = list(zip(runs[::2], runs[1::2], strict=True))
+        pairs = neighbors if all(_are_around_bold_text(state, *each) for each in neighbors) else []
     for run in runs if not pairs else ():
         if len(run) > _DOUBLE and not any(_texts_around(state, run)):
             continue  # Skip the marks of empty bold text, which `drop_empty_marks` removes.
@@ -725,6 +729,19 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
         for is_opener, run in zip((True, False), pair, strict=True):
             for each in run:
                 each.open, each.close = is_opener, not is_opener
+
+
+def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
+    """Return whether two marks have no space inside, or one, as in `**word **next` and in `a** word**`, which GitBook
+    wrote. In `**args, **options` and in `**/a **/b`, they are text."""
+    (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
+    is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()
+    if not is_start_spaced and not is_end_spaced:
+        return True
+    is_outside_spaced = (before[-1:] if is_start_spaced else after[:1]).isspace()
+    is_one_line = all(_text_of(token) != "\n" for token in state.tokens[first[-1].token : last[0].token])
+    is_text = end.rstrip().endswith(_JOINING_WORDS) or start[:1] == "/" or len(first) != _DOUBLE or len(last) != _DOUBLE
+    return is_one_line and is_start_spaced != is_end_spaced and not is_outside_spaced and not is_text
 
 
 def _can_open_mark(state: StateInline, run: list[Delimiter]) -> bool:
