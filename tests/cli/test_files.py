@@ -243,6 +243,15 @@ def test_diff_names_the_old_path_of_a_renamed_file(demo: CommandLine, docs: Path
     assert demo.run("restore", "people/first-week.md", "SUMMARY.md", cwd=docs).code == 0
 
 
+def test_diff_tells_that_only_empty_lines_differ(demo: CommandLine, docs: Path) -> None:
+    path = docs / "people/first-week.md"
+    text = path.read_text()
+    path.write_text(text.replace("\n\n", "\n\n\n", 1))
+    told = demo.run("diff", cwd=docs).out
+    path.write_text(text)
+    assert told.splitlines()[1:] == ["  … only empty lines differ"]
+
+
 def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: Path) -> None:
     path = docs / "people/first-week.md"
     path.write_text(path.read_text() + "\nAsk for a key.\n")

@@ -193,18 +193,19 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
 
 def _marked_lines(page: PageTexts, context: int) -> Iterator[str]:
     for hunk in source_diff(page.old_markdown, page.new_markdown, context):
+        if not any(each.op != "equal" and (each.old or each.new) for each in hunk.lines):
+            yield "… only empty lines differ"
+            continue
         if hunk.skipped_count:
             yield f"… {hunk.skipped_count} {'line' if hunk.skipped_count == 1 else 'lines'} unchanged"
         for each in hunk.lines:
             match each.op:
                 case "equal":
                     yield each.new
-                case "insert":
+                case "insert":  # An empty line has no words to mark.
                     yield f"{{+{each.new}+}}" if each.new else ""
                 case "delete" if each.old:
                     yield f"[-{each.old}-]"
-                case "delete":
-                    pass  # An empty line has no words to mark.
                 case "change":
                     marks = {"insert": ("{+", "+}"), "delete": ("[-", "-]")}
                     parts = ((marks.get(word.op, ("", "")), word.run.text) for word in each.words)
