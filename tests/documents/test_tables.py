@@ -103,6 +103,15 @@ def test_paragraph_of_a_list_item_in_a_cell_begins_after_its_bullet() -> None:
     assert table.children[0].plain() == "a\n1. b\n  • c\n  • d\n2. e\n3. f"
 
 
+@pytest.mark.parametrize("page", ["<table><tr><td>{}</td></tr></table>", "{}"])
+def test_task_list_in_html_has_a_box_for_each_item(page: str) -> None:
+    tasks = (
+        '<ul class="contains-task-list"><li><input type="checkbox" checked>a</li><li><input type="checkbox">b</li></ul>'
+    )
+    (block,) = parse(page.format(tasks)).blocks
+    assert block.plain().replace("• ", "").split("\n") == ["☑ a", "☐ b"]
+
+
 def test_html_table_spans_blank_lines_and_nested_tables() -> None:
     document = parse("<table><tr><td>a\n\nb<table><tr><td>in</td></tr></table></td></tr>\n\n</table>\n\nafter")
     assert [block.kind for block in document.blocks] == ["table", "paragraph"]

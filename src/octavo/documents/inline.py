@@ -168,6 +168,8 @@ class RunBuilder:
             if "dark" in tag.attrs.get("media", ""):
                 self._dark_source = clean_url(tag.attrs.get("srcset"))
             self._add_media_link(tag)
+        elif name == "input" and tag.attrs.get("type") == "checkbox":
+            self.add_text("☑ " if "checked" in tag.attrs else "☐ ")
         elif tag.is_closing:
             self.close_element(name)
         else:
