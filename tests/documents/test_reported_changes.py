@@ -231,6 +231,11 @@ CHANGES = {
         "".join(f"{place}:\n\n{FUNCTION.format(n)}\n\n" for n, place in enumerate(SPOTS)),
         "".join(f"{place}:\n\n{FUNCTION.format(n)}\n\n" for n, place in enumerate(SPOTS, 1)),
     ),
+    "a picture replaced before a new section with a picture": (
+        f"# Boats\n\n{SENTENCE}\n\n![](pictures/SampleOfBoats.png)\n\n## Lamps\n",
+        f"# Boats\n\n{SENTENCE}\n\n![](pictures/new_Dl6it1R1.png)\n\n## Pilots\n\n{OTHER}\n\n![](image.png)"
+        "\n\n## Lamps\n",
+    ),
     "a row whose end was lost": (
         "<table><tr><td>pairId</td><td>The pair of it</td></tr><tr><td>price</td><td>What it costs in the market</td></tr></table>",
         "<table><tr><td>pairId</td><td>The pair of it</td><td>price</td><td>What it costs on the market</td></tr></table>",
@@ -610,6 +615,15 @@ EXPECTED_LINES = {
     ],
     "numbers that make each text equal to the next": [
         line for n in range(3) for line in ("= 1", "~ paragraph", f"  {FUNCTION.format(f'[-{n}][+{n + 1}]')}")
+    ],
+    "a picture replaced before a new section with a picture": [
+        "= 2",
+        "~ figure",
+        "  ~ image, src: pictures/SampleOfBoats.png → pictures/new_Dl6it1R1.png",
+        "+ heading Pilots",
+        f"+ paragraph {OTHER}",
+        "+ figure",
+        "= 1",
     ],
     "a row whose end was lost": [
         "~ table",

@@ -254,7 +254,7 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
         # The minimum lets an image and its replacement be paired. The same file counts more than its caption.
         minimum = 0.9 if _image_files(old) == _image_files(new) else 0.5
-        return minimum + (1 - minimum) * text_similarity(old_text, new_text)
+        return minimum + (1 - minimum) * text_similarity(old_text, new_text, at_least=0.5)
     are_empty_cards = old_kind == new_kind == "card" and not any(cell.text for cell in (*old.children, *new.children))
     if are_empty_cards or (not old_text and not new_text):
         return 0.7 - penalty
