@@ -188,7 +188,7 @@ def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
     # The pattern is matched last, because comparing the fixed parts is faster.
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
-        for spec in tuple(SPECS.values())  # A copy, because another thread may import an area.
+        for spec in tuple(SPECS.values())  # Another thread may add operations.
         if not spec.repeats_request
         for route, ends, pattern in _patterns(spec)
         if path.startswith(ends[0]) and path.endswith(ends[-1]) and (match := pattern.fullmatch(path))

@@ -62,7 +62,7 @@ def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tup
     return access, key
 
 
-def check_one_source(options: argparse.Namespace) -> None:
+def refuse_several_sources(options: argparse.Namespace) -> None:
     """Raise Failure if `--demo` is used with `--folder`, `--profile` or `--base-url`."""
     if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
         raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
@@ -70,7 +70,7 @@ def check_one_source(options: argparse.Namespace) -> None:
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     """Return a client for the demo, folder or account of the options, without cache and outbox. Raises Failure."""
-    check_one_source(options)
+    refuse_several_sources(options)
     read_only_reason = why_read_only(options)
     try:
         if options.use_demo:

@@ -39,7 +39,7 @@ from octavo.api.wire import (
     query_fields,
     routes,
 )
-from octavo.cli.access import check_one_source, open_client, read_settings, resolve_access
+from octavo.cli.access import open_client, read_settings, refuse_several_sources, resolve_access
 from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compile_filter, needs_ascii
 from octavo.cli.platform_folders import ORIGIN
@@ -381,7 +381,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(settings: Settings, options: argparse.Namespace, request: RawRequest) -> int:
-    check_one_source(options)
+    refuse_several_sources(options)
     try:
         is_embedded = options.use_demo or options.pages_folder is not None
         origin = ORIGIN if is_embedded else resolve_access(settings, options).origin

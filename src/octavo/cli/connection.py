@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, Unauthorized
 from octavo.api.safety import safe_line
 from octavo.api.users import Me
-from octavo.cli.access import check_one_source, read_account_and_key, read_settings
+from octavo.cli.access import read_account_and_key, read_settings, refuse_several_sources
 from octavo.cli.arguments import not_empty
 from octavo.cli.standard_streams import (
     FAILED,
@@ -93,7 +93,7 @@ def run_connected(
 
 def open_session(options: argparse.Namespace) -> Session:
     """Open a session with the demo, folder or account that the options select. Raises Failure."""
-    check_one_source(options)
+    refuse_several_sources(options)
     # A command has no undo key, so it sends writes without the undo delay.
     settings, read_only_reason = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:

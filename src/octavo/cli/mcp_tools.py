@@ -327,7 +327,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Shorten the list `name` until the result fits. `next` is then the `key` of the first item that is left out."""
+    """Return `row`, with its list `name` shortened so that the result of the tool is not too long. `next` is then the
+    `key` of the first item that is left out."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept_items: list[Any] = []
     for item in row[name]:

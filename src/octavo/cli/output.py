@@ -214,7 +214,8 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
 
 
 def fields_to_print(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
-    """Return the names of the fields that `print_object` prints. Empty if it prints text. Raises Failure."""
+    """Return the names of the fields that `print_object` prints. Empty if it prints text. Raises Failure for an unknown
+    field or an invalid `--jq` filter."""
     compile_filter(options)
     return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))
 

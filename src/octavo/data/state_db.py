@@ -217,8 +217,9 @@ class StateDb:
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Get the lock `role` of a profile, by default this one. Return a function that releases it, or None if another
-        process has it. With `shared`, wait for it: several processes can share the lock. Raises NotSaved."""
+        """Get the lock `role` of the profile `namespace`, or of this profile if it is empty. Return a function that
+        releases the lock, or None if it is taken. With `shared`, wait for it: several processes can share the lock.
+        Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory

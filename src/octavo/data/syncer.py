@@ -207,8 +207,8 @@ class Syncer(Generic[R]):
         return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due_count)
 
     def pause_reason(self, owner: str) -> str | None:
-        """Return the error message that says why the requests of an idle owner wait. Empty if they wait for the rate
-        limit. None if no request waits."""
+        """Return why the unfinished requests of `owner` wait, as an error message. Empty if they wait for the rate
+        limit. None if there are none. Call this only if the owner is idle."""
         if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""

@@ -411,8 +411,8 @@ def _restructured_draft(
 def _containers_around_removed(
     removed: _NodeInContainers, path: Sequence[Node], following: Sequence[Node], old_versions: Mapping[int, Node]
 ) -> Sequence[Node]:
-    """Return the containers of `path` in which a removed block is shown: those that contained it, or those of the next
-    block (`following`) if these are more. For a heading, always those of the next block."""
+    """Return in which of the open containers, `path`, to show a removed block: those that contained it, or those that
+    contain the next block, `following`, if these are more. For a heading, always the latter."""
     around_following = [node for node, other in zip(path, following, strict=False) if node is other]
     if removed.node.kind == "heading":
         return around_following

@@ -289,8 +289,8 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, joined_cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the pair in `joined_cells` whose first text contains `text` in addition to the second text,
-    perhaps edited. None if no pair does."""
+    """Return the column in which the longer version of a row has `text` in addition to the text of the shorter version,
+    perhaps edited. None if there is no such column. `joined_cells` comes from `_joined_cells`."""
     best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(joined_cells):
         if not cell:

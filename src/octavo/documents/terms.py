@@ -66,8 +66,8 @@ class TermChange:
     """True if the term may have its capital only because it is in a heading, or begins a sentence."""
 
     @property
-    def is_number(self) -> bool:
-        """True if the term begins with a number."""
+    def begins_with_number(self) -> bool:
+        """True if the old term begins with a number, such as `30 days`."""
         return _NUMBER.match(self.old.lstrip(_SIGNS)) is not None
 
 
@@ -155,7 +155,7 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Ite
                     is_heading
                     or _SENTENCE_START.search(text[max(0, candidate.start - 20) : candidate.start]) is not None
                 )
-                is_capital = old[0].isupper() and not (replacement.is_code or change.is_number)
+                is_capital = old[0].isupper() and not (replacement.is_code or change.begins_with_number)
                 yield replace(change, has_optional_capital=has_optional_capital and is_capital)
 
 
@@ -259,7 +259,7 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
     """Return the change and its plural or singular form, if it has one. Code and numbers have none."""
-    if change.is_code or change.is_number:
+    if change.is_code or change.begins_with_number:
         return (change,)
     for convert in (_plural, _singular):
         old, new = convert(change.old), convert(change.new)
@@ -479,7 +479,7 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
     queries: dict[tuple[str, ...], None] = {}
     for form in with_plural(change):
         queries[tuple(re.findall(r"[^\W_]+", form.old))] = None
-        if change.is_number:
+        if change.begins_with_number:
             queries[tuple(re.findall(r"[^\W_]+", "".join(form.old.split())))] = None
     return tuple(filter(None, queries))
 
@@ -495,7 +495,7 @@ def _searchable_text(source: str) -> VisibleText:
 def _find_spans(change: TermChange, text: str) -> Iterator[tuple[int, int]]:
     pattern = _pattern(change)
     for term_match in pattern.finditer(text):
-        if change.is_number and _is_other_quantity(change, text, term_match.end()):
+        if change.begins_with_number and _is_other_quantity(change, text, term_match.end()):
             continue
         if _has_accepted_case(change, term_match[0]):
             yield term_match.span()
@@ -505,8 +505,8 @@ def _pattern(change: TermChange) -> re.Pattern[str]:
     if change.is_code:
         words = rf"{_SPACE}+".join(map(re.escape, change.old.split()))
         return re.compile(f"{_BEFORE_CODE}{words}{_AFTER_CODE}")
-    gap = rf"{_SPACE}{{0,3}}" if change.is_number else rf"{_SPACE}{{1,20}}"
-    parts = _number_parts(change.old) if change.is_number else change.old.split()
+    gap = rf"{_SPACE}{{0,3}}" if change.begins_with_number else rf"{_SPACE}{{1,20}}"
+    parts = _number_parts(change.old) if change.begins_with_number else change.old.split()
     words = gap.join(map(_word_pattern, parts))
     before = _BEFORE_NUMBER if change.old[0].isdigit() else _BEFORE_WORD if change.old[0].isalnum() else r"(?<!\w)"
     after = _AFTER_NUMBER if change.old[-1].isdigit() else _AFTER_WORD if change.old[-1].isalnum() else ""
@@ -533,7 +533,7 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
     """Return whether `spelling` may be the old term, judged by upper and lower case."""
     letters, old_letters = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
-    if change.is_number or letters == old_letters:
+    if change.begins_with_number or letters == old_letters:
         return letters == old_letters
     if letters.isupper() and len(letters) > 1 and not old_letters.isupper():
         return True
@@ -567,7 +567,7 @@ def _term_match(change: TermChange, source: str, visible_source: VisibleText, st
 
 def _new_words(change: TermChange, matched_text: str) -> str:
     """Return the new term with capitals as in `matched_text`."""
-    if change.is_code or change.is_number:
+    if change.is_code or change.begins_with_number:
         return change.new
     letters, old_letters = "".join(filter(str.isalpha, matched_text)), "".join(filter(str.isalpha, change.old))
     if letters == old_letters:
@@ -590,7 +590,7 @@ def _replaced_source(
     first, last = visible.starts[start], visible.ends[end - 1]
     if change.is_code:
         return new
-    pattern = _PART if change.is_number else re.compile(r"\S+")
+    pattern = _PART if change.begins_with_number else re.compile(r"\S+")
     ranges = [
         (visible.starts[word_match.start()], visible.ends[word_match.end() - 1])
         for word_match in pattern.finditer(visible.text, start, end)
@@ -598,7 +598,7 @@ def _replaced_source(
     if any(_MARKUP.search(source[a:b]) for a, b in ranges):
         return None
     gaps = [source[a:b] for (_, a), (b, _) in pairwise(ranges)]
-    words = _number_parts(new) if change.is_number else new.split()
+    words = _number_parts(new) if change.begins_with_number else new.split()
     if len(words) == len(ranges):
         pieces = [escape_markdown(words[0])]
         for gap, word in zip(gaps, words[1:], strict=True):

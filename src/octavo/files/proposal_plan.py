@@ -157,7 +157,8 @@ class ProposalPlanner:
     # Page tree
 
     def _restored_pages(self) -> Iterator[Page]:
-        """Yield the pages, as in `origin`, that an earlier proposal deleted and whose files exist again."""
+        """Yield the pages that an earlier proposal deleted and whose files exist again. They have the fields of
+        `origin`."""
         other_ids = {
             *(page.id for page in self.head.walk()),
             *(each.id for each in walk_entries(self.baseline.entries)),

@@ -30,7 +30,8 @@ class _Statement(NamedTuple):
 
 
 class SettingsFile:
-    """The contents of `config.toml`. `problems` has a sentence for each invalid line. The other lines are used."""
+    """The contents of `config.toml`. Invalid lines are ignored, with a sentence in `problems` for each. If the file
+    cannot be read, `problems` says why."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -309,12 +309,14 @@ class CheckedPage:
 
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
-    """Parse a page and check it alone. Relative links start from `base` if given, else from `path`."""
+    """Parse a page and make the checks that need no other page. Relative links start from `base` if given, else from
+    `path`."""
     return check_document(path, text, parse(text), base)
 
 
 def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
-    """Check a parsed page alone. `text` is its Markdown. Relative links start from `base`, or else from `path`."""
+    """Make the checks of a parsed page that need no other page. `text` is its Markdown. Relative links start from
+    `base`, or else from `path`."""
     return CheckedPage(
         path,
         text,

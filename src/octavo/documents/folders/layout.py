@@ -78,7 +78,7 @@ class PageFile:
 
     @property
     def body(self) -> str:
-        """The text after the front matter and its empty lines. The whole text if there is no front matter."""
+        """The text after the front matter and the empty lines below it. The whole text if there is no front matter."""
         return self.text[self._start :].lstrip("\n") if self._start else self.text
 
     @cached_property

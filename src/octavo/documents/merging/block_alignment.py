@@ -274,7 +274,7 @@ def _belong_together(
         # heading.
         is_section = bool(old[0].level) and (not new or 0 < new[0].level <= old[0].level)
         return not is_section
-    # A section belongs to the change before it only if that has a higher heading.
+    # An added section belongs to the change before it only if the change contains a higher heading.
     return not added[0].level or any(0 < each.level < added[0].level for each in (*old, *new))
 
 
@@ -447,8 +447,9 @@ class _Counterparts:
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Prepare the merge of moved blocks. Return main, the change request, and the blocks of the base that each side
-    moved. A moved block gets a `Move`. At its old position, the other side gets back the block of the base. So the
-    edits of the other side are merged only at the new position."""
+    moved. A moved block gets a `Move` with the version of the other side. Where the other side still has the block,
+    that version is replaced by the block of the base. So the edits of the other side are merged only at the new
+    position."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
@@ -527,7 +528,8 @@ def _equal_additions(
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
-    """Return whether blocks added after a moved block are before a moved block, or in a section whose heading moved."""
+    """Return whether added blocks move with the moved text above them: their heading moved and they begin no new
+    section, or the next block moved too and is no heading."""
     siblings, index, blocks = addition
     heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:

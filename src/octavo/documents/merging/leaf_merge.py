@@ -165,7 +165,7 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
         added_by_both = set[WordSequence]()
         for sentence in (own_counts | other_counts) - sentences.base:
             parts = added.intersection(_overlapping_sequences(sentence))
-            # A smaller part of a sentence, such as the name of a function, can be in different texts of both sides.
+            # A short part of a sentence, such as the name of a function, can be in unrelated texts of both sides.
             if len(sentence) >= _SEQUENCE_LENGTH and 3 * len(parts) > len(sentence) - _SEQUENCE_LENGTH:
                 added_by_both |= parts
         for sequence in in_merged.keys() | in_own.keys() | in_other.keys():

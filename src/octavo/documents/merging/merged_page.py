@@ -351,7 +351,8 @@ def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
 
 
 def _contents_between_markers(block: MergedBlock) -> Iterator[_MarkedContent]:
-    """Yield the content of a merged block that is written between conflict markers if it is unresolved."""
+    """Yield the parts of a merged block that get conflict markers while they are unresolved, each with the white space
+    around it."""
     gap = block.space_before_children
     for number, (content, after) in enumerate(contents := list(contents_and_gaps(block.children)), 1):
         gap_after = after if number < len(contents) else block.space_after_children

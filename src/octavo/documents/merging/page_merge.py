@@ -627,7 +627,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         for conflict in conflicts:
             conflict.deciding_conflict = deciding_conflict if conflict is not deciding_conflict else None
         if any(each.merged_text is None and each.both is not None for each in conflicts):
-            # The choice “words” would keep the texts of both sides in the other conflicts.
+            # Do not offer the choice “words”: the other conflicts would keep the texts of both sides.
             deciding_conflict.merged_text = None
 
 

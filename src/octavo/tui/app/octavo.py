@@ -61,7 +61,7 @@ _choose_demo_user = lazy("octavo.tui.app.menus:choose_demo_user")
 _show_server_version = lazy("octavo.tui.app.menus:show_server_version")
 _show_offline_spaces = lazy("octavo.tui.content.offline_copies:show_offline_spaces")
 _quit_or_up = lazy("octavo.tui.app.quitting:quit_or_up")
-_ask_about_unsaved = lazy("octavo.tui.app.quitting:ask_about_unsaved")
+_ask_about_unsaved_drafts = lazy("octavo.tui.app.quitting:ask_about_unsaved_drafts")
 _write_unsaved = lazy("octavo.tui.app.quitting:write_unsaved")
 _why_not_apply = lazy("octavo.tui.editing.page_edit:why_not_apply")
 _apply_suggestion = lazy("octavo.tui.editing.page_edit:apply_to_page")
@@ -453,7 +453,7 @@ class Octavo(Shell):
                 self._update_picture()
                 self._terminated()
 
-        _ask_about_unsaved(self, quit_without_drafts)
+        _ask_about_unsaved_drafts(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
         # The session ends here, after the terminal is restored, because this may take a moment.

@@ -89,7 +89,7 @@ def _quit(app: Shell) -> None:
     app.ask(ConfirmDialog(title, verb="Quit", intro=intro, after=after), lambda _: app.background(app.action_quit()))
 
 
-def ask_about_unsaved(app: Shell, on_answer: Callable[[Confirmed | None], None]) -> None:
+def ask_about_unsaved_drafts(app: Shell, on_answer: Callable[[Confirmed | None], None]) -> None:
     """Ask whether to quit without the drafts that could not be saved. Do nothing if this dialog is already open."""
     if not any(isinstance(each, UnsavedDrafts) for each in app.screen_stack):
         app.push_screen(UnsavedDrafts(app), on_answer)

@@ -171,16 +171,16 @@ class DiffThreads:
         self,
         threads_by_block: Mapping[str, Sequence[Comment]],
         word_change: Callable[[Comment], WordChange],
-        moved_to: Callable[[Comment], str],
+        new_page_title: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
         """Return the rows that show threads in a diff, by block key (empty for no block). `word_change` returns how the
-        words quoted by a thread changed, and `moved_to` the title of the page that has them now."""
+        words quoted by a thread changed, and `new_page_title` the title of the page that has them now."""
         return {
-            key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
+            key: [self._summary(thread, key, word_change(thread), new_page_title(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()
         }
 
-    def _summary(self, thread: Comment, key: str, word_change: WordChange, moved_to: str) -> ThreadSummary:
+    def _summary(self, thread: Comment, key: str, word_change: WordChange, new_page_title: str) -> ThreadSummary:
         workspace = self._view.shell.workspace
         replies, target = self._replies.get(thread.id, ()), thread.target
         is_block_missing = not key and target.node is not None
@@ -204,7 +204,7 @@ class DiffThreads:
             ),
             key=thread.id,
             word_change="gone" if is_block_missing else word_change,
-            moved_to=moved_to,
+            new_page_title=new_page_title,
             unsent=unsent_mark(each for each in drafts if not each.starts_a_thread).plain,
             suggestion_diffs=self._suggestions.diffs(self._at, thread, thread),
             quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",

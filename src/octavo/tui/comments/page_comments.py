@@ -304,7 +304,7 @@ class SelectedBlocks:
         _open_composer(app, at, draft_key, title, send, excerpt=excerpt, verb="add to review")
 
 
-SELECTING: Commands[SelectedBlocks] = Commands(
+SELECT_COMMANDS: Commands[SelectedBlocks] = Commands(
     "comment",
     (
         Command("select", "asterisk", "Select block", "Select the block, to write one remark on several blocks with A",

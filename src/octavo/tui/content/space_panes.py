@@ -476,7 +476,8 @@ class SpacePanes:
 
     @property
     def visible_block(self) -> Block | None:
-        """Selected block of the open page. None if no block is selected, or while the page is loading."""
+        """Block of the open page for commands: the selected one, else the first visible one. None if no block is
+        visible, or while the page is loading."""
         span = self.page_view.cursor.current() if self.shows_open_page else None
         return span.block if span else None
 

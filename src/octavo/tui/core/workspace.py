@@ -92,7 +92,7 @@ class Tour:
 
     @property
     def exit_hint(self) -> str:
-        """The key that ends the tour, such as `f6 leave tour`."""
+        """The key that ends the tour, with its label, such as `f6 leave tour`."""
         return f"{self._key('app.tour', 'f6')} leave tour"
 
     def _key(self, id: str, default: str) -> str:

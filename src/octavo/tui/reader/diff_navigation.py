@@ -391,7 +391,8 @@ class DiffNavigation:
         self._expand(chunks[index], partial(self.select_block, chunks[index].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
-        """Switch between the order of the page and the order by risk. By risk, go to the most important change."""
+        """Switch between the order of the page and the order by risk. After switching to the order by risk, go to the
+        most important change."""
         self.contents.by_risk = not self.contents.by_risk
         if self.contents.by_risk and (first_change := self._change_from(-1, 1)) is not None:
             self.cursor.select(first_change, scroll_to="third")

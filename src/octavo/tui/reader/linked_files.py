@@ -172,7 +172,8 @@ def parse_picture(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Return a cache that loads thumbnails of images, those on other websites only from the image cache."""
+    """Return a cache of thumbnails on the color `background`. It never downloads images of other websites, and shows
+    only those that the image cache has."""
 
     async def load(query: ThumbnailQuery) -> ScaledPicture | None:
         try:

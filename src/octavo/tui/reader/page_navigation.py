@@ -338,8 +338,8 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that the page has no heading with this anchor, or that Octavo did not find it.
-        If a jump to the anchor waits for parsing, tell the user later."""
+        """Tell the user that there is no heading with this anchor, or that a part of the page is not searched. If a
+        jump to the anchor waits for parsing, tell the user later."""
         name = anchor.lstrip("#")
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)

@@ -540,7 +540,7 @@ class BackgroundLayout:
         self.lay_out_short()
         if not virtual_lines.estimated_count or not self.viewport.contents.is_fully_parsed:
             self.viewport.update_scroll_bar()
-            return  # All heights are known, or the thread renders the page after parsing.
+            return  # Nothing is left to render, or the background thread will render the parsed page.
         self.stop()
         virtual_lines.outdated_indexes.clear()
         self._virtual_lines = virtual_lines

@@ -491,7 +491,9 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         heading += [decoration(" " * max(1, gap_width)), decoration(numbering, styles.muted)]
         lines.append(Line([*rail, *heading], block))
         if thread.word_change:
-            change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
+            change = (
+                f"words moved to {thread.new_page_title}" if thread.new_page_title else WORD_CHANGES[thread.word_change]
+            )
             note = truncate([StyledText(change, styles.warning)], inner_width, glyphs.ellipsis)
             lines.append(Line([*rail, *note], block))
         if thread.quote:

@@ -591,7 +591,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
         cell_ends: Sequence[int] = range(len(word) + 1)
         letter_ends = cell_ends
     else:
-        # Rich gives no width to the letter after pairs of leading joiners, so these pairs are skipped.
+        # After an even number of joiners at the start, Rich gives no width to the next letter. So skip pairs.
         joiner_count = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
         graphemes, _ = split_graphemes(word[joiner_count:])
         letter_ends = [0, *(joiner_count + end for _, end, _ in graphemes)]

@@ -45,7 +45,7 @@ class ThreadSummary:
     cannot select it."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written, such as `gone`. Empty if no change is known."""
-    moved_to: str = ""
+    new_page_title: str = ""
     """Title of the page to which the commented words were moved. Empty if they were not moved to another page."""
     quote: str = ""
     """Text that was commented on. Empty if it is shown right above."""

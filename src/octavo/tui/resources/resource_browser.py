@@ -110,7 +110,7 @@ def current_table(view: BrowserScreen) -> resource_commands.CurrentTable | None:
 
 
 def selected_site_part(view: BrowserScreen) -> site_tree.SelectedSitePart | None:
-    """Return the selected part of the site, for commands that move it. None if no table is visible."""
+    """Return the site and its selected part, for commands that move the part. None if no table is visible."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level

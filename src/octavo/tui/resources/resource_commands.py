@@ -245,10 +245,10 @@ def why_not_create(app: Shell, table: CurrentTable) -> str | None:
     phrase = as_clause(resource.create_title) or f"create {resource.plural}"
     action = phrase if " " in phrase else f"{phrase} items"
     permission_reason = why_no_permission((table.parent,), resource.permissions.create, action, resource.singular)
-    return permission_reason and (None if _may_create_in_some(app, table) else permission_reason)
+    return permission_reason and (None if _may_create_in_some_parent(app, table) else permission_reason)
 
 
-def _may_create_in_some(app: Shell, table: CurrentTable) -> bool:
+def _may_create_in_some_parent(app: Shell, table: CurrentTable) -> bool:
     for name, permission in table.resource.permissions.parent_fields.items():
         parents = loaded_items(app, table.arguments, table.resource.reference_lists, name)
         if parents is None or any(has_permission(parent, permission) for parent in parents):

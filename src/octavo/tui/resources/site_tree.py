@@ -277,7 +277,8 @@ class SelectedSitePart:
 def selected_site_part(
     resource: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
 ) -> SelectedSitePart:
-    """Return the part that `row` shows, for the commands that move it. `response` is the response with all rows."""
+    """Return what the commands that move site parts act on: the site, and the part that `row` shows. The part is None
+    if `row` shows none that can be moved. `response` has all rows."""
     structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
     part = row.part if isinstance(row, SitePartRow) and not isinstance(row.part, UnknownPart) else None
     return SelectedSitePart(parent, arguments["at"], structure, part)

@@ -183,9 +183,9 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge, or of the last update from main if the change request is not merged.
-    `stored_update` has the revisions that Octavo stored before this update. None if the merged revisions are unknown.
-    Raises ApiError."""
+    """Return the base, main and change request revisions that the merge combined, or if the change request is not
+    merged, those of the last update from main. `stored_update` has the revisions that Octavo stored before that update.
+    None if the revisions are unknown. Raises ApiError."""
     stored_ids = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
@@ -406,7 +406,8 @@ def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, 
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of the page fields in conflict, such as `title: Home`. None if `text` starts otherwise."""
+    """Return both versions of the page fields in conflict, such as `title: Home`. None if `text` does not begin with a
+    conflict of page fields."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled_lines = [line for side in sides for line in side if line.strip()]

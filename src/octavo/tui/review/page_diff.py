@@ -73,12 +73,12 @@ class WordChanges:
         """Moves of pending comments that have started: ID of the outbox entry, and key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
-        """Store the texts that a page adds. Return True if this changes what `moved_to` returns for a thread."""
-        moved_before = list(map(self.moved_to, self._threads.comments))
+        """Store the texts that a page adds. Return True if this changes what `new_page_title` returns for a thread."""
+        moved_before = list(map(self.new_page_title, self._threads.comments))
         self._added_texts[page_id] = title, added_texts
-        return moved_before != list(map(self.moved_to, self._threads.comments))
+        return moved_before != list(map(self.new_page_title, self._threads.comments))
 
-    def moved_to(self, thread: Comment) -> str:
+    def new_page_title(self, thread: Comment) -> str:
         """Return the title of the page that now has the words quoted by `thread`. Empty if no other page has them."""
         if self._changes_by_thread.get(thread.id) != "gone":
             return ""
@@ -120,7 +120,7 @@ class WordChanges:
         if change is None:
             return _UNKNOWN_CHANGE if page.outdated else ""
         if change:
-            title = self.moved_to(thread)
+            title = self.new_page_title(thread)
             sentence = f"Words moved to {title}" if title else WORD_CHANGES[change].capitalize()
             return f"{sentence}. They were:" if node.preview else f"{sentence}."
         is_on_earlier_revision = thread.target.revision not in (None, head)
@@ -130,7 +130,7 @@ class WordChanges:
         """Return how a pending comment’s quote changed, such as `words are gone`. Empty if unchanged or unknown."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
-        if thread is not None and (title := self.moved_to(thread)):
+        if thread is not None and (title := self.new_page_title(thread)):
             return f"words moved to {title}"
         return WORD_MARKS[change] if change else ""
 
@@ -297,7 +297,9 @@ class PageDiff:
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
         threads = self._threads_of(change)
-        lines = self._threads.summaries(anchors.by_block(threads), anchors.word_change, self.word_changes.moved_to)
+        lines = self._threads.summaries(
+            anchors.by_block(threads), anchors.word_change, self.word_changes.new_page_title
+        )
         for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
             block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
             lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]
@@ -449,7 +451,7 @@ class PageDiff:
         span = self._selected_span
         if span is None or self._documents is None or span.block.kind in ("fold", PAGE_ROW):
             return None
-        if (draft_block := self._row_block(span.block)) is None:
+        if (draft_block := self._commented_block_key(span.block)) is None:
             return span.block
         blocks = (side.find(draft_block) for side in reversed(self._documents) if draft_block)
         return next((block for block in blocks if block is not None), None)
@@ -458,7 +460,7 @@ class PageDiff:
     def is_on_old_version(self) -> bool:
         if self._documents is None or (span := self._selected_span) is None:
             return False
-        if (draft_block := self._row_block(span.block)) is not None:
+        if (draft_block := self._commented_block_key(span.block)) is not None:
             old, new = self._documents
             return bool(draft_block) and new.find(draft_block) is None and old.find(draft_block) is not None
         return self.pane.block_commands.side == "old"
@@ -469,7 +471,7 @@ class PageDiff:
             return None
         return self.pane.cursor.current()
 
-    def _row_block(self, row: Block) -> str | None:
+    def _commented_block_key(self, row: Block) -> str | None:
         """Return the key of the block that has the draft or finding shown in `row`. None if `row` shows neither."""
         if (finding := self._findings.finding_of_row(row)) is not None:
             return finding.finding.block_key

@@ -251,7 +251,8 @@ async def _findings_on_added_words(
 async def _load_headings(
     live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
-    """Load the headings of at most `MAX_LINKED` of the pages `ids`. Stop at the first error."""
+    """Add the pages `ids`, at most `MAX_LINKED`, to `loaded_pages`, so that links to their headings can be checked.
+    Stop at the first error."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded_page = await find_page(live, page_to_read_op(context.content_ref, page_id), rank=Rank.AWAITED)

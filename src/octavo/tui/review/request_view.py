@@ -25,7 +25,7 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_comments import COMMENTING, SELECTING, THREAD_HERE
+from octavo.tui.comments.page_comments import COMMENTING, SELECT_COMMANDS, THREAD_HERE
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.list_view import LINK_COMMANDS
@@ -332,7 +332,7 @@ class ChangeRequestScreen(View):
         PAGE_COMMANDS.only("edit", "arrange").for_target(lambda view: view.authoring),
         DELETE_COMMANDS,
         COMMENTING.only("block"),
-        SELECTING,
+        SELECT_COMMANDS,
         COMMENT_COMMANDS,
         THREAD_HERE,
         UNSENT.for_target(_unsent_of_selection),

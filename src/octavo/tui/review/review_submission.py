@@ -309,7 +309,8 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog that lists pending comments and proposed notes. The result is what to show on its page, or None."""
+    """Dialog that lists pending comments and proposed notes. The result is the one to show on its page. None if the
+    user closed the dialog."""
 
     shell = cached_property(shell_of)
 

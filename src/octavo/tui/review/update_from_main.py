@@ -85,7 +85,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Loaded last, because the changes of an older revision could hide a conflict.
+    # Load the changes after the change request: changes older than its revision could hide a conflict.
     changes = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changes, main=space.revision),

@@ -155,7 +155,8 @@ def wrap_lines(text_area: Any) -> None:
 
 @replaces(App, "_fatal_error", 0xB2320153)
 def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
-    """Print what `App.crash_report` returns for the first error. Textual would print local variables, even tokens."""
+    """Print what the method `crash_report` of the app returns for the first error, if the app has this method. Textual
+    would print local variables, even tokens."""
     report: Callable[[Exception | None], Any] | None = getattr(app, "crash_report", None)
     if report is None:
         original(app)
