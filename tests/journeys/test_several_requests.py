@@ -41,6 +41,36 @@ async def test_archived_change_requests_are_reopened_by_u(stage: Stage) -> None:
         await run.see("Open 7")
 
 
+async def test_undo_goes_on_with_the_change_requests_that_it_could_not_reopen(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("x", "x", "x", "L")
+        await run.see("Archive 3 change requests?")
+        await run.press("y")
+        await run.hear("Archived 3 change requests.")
+        run.platform.refuse_next(change_requests.Update, 401, "Sign in first.", times=2)
+        await run.press("u")
+        await run.hear("Undone: 1 of 3 change requests.", "Press u to try the undo again.")
+        await run.see("Open 5")
+        await run.press("u")
+        await run.hear("Undone for 2 change requests.")
+        await run.see("Open 7")
+        assert len(run.gate.sent(change_requests.Update)) == 8
+
+
+async def test_change_request_is_marked_as_ready_again_after_its_undo_was_refused(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("~")
+        await run.hear("to a draft")
+        run.platform.refuse_next(change_requests.Update, 401, "Sign in first.")
+        await run.press("u")
+        await run.hear("Press u to try the undo again.")
+        await run.press("u")
+        await run.hear("as ready for review")
+        await run.see("Open 7")
+
+
 async def test_selected_change_request_is_merged_with_the_cursor_on_another(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")

@@ -141,6 +141,12 @@ class SendResult(Generic[T]):
         """Error of the write itself, not of its check. None if the write did not fail."""
         return self.error if self.error is not None and not self.error.trace.only_reads else None
 
+    @property
+    def can_be_sent_again(self) -> bool:
+        """True if the write failed before the server acted on it, for a reason that may end, such as a 429."""
+        was_sent = self.write_error is not None
+        return self.error is not None and classify_failure(self.error, was_sent=was_sent) == "waiting"
+
 
 async def send_direct(
     live: Live,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeA
 from octavo.api import comments
 from octavo.data.queries import all_threads_op, open_threads_op
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.machine import NewWrite, OutboxEntry, classify_failure
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox, WriteGroup
 from octavo.tui.core.routes import ToThread
 from octavo.tui.widgets.commands import HostApp
@@ -306,10 +306,9 @@ class WriteQueue:
 
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send(), in_order=True)
-        error, was_sent = outcome.error, outcome.write_error is not None
         if isinstance(outcome.result, DirectUndo):
             self._add_step(outcome.result)
-        elif error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
+        elif outcome.can_be_sent_again:
             self._add_step(undo)  # The undo was not sent, so the next press of `u` tries the undo again.
         is_done = outcome.kind == "done" and not outcome.message
         self._app.say(undo.message if is_done else outcome.message, tone="done" if is_done else "failed")

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 _CHECKED_AGAIN = "Octavo will check again at the next start."
+_UNDO_AGAIN = "Press u to try the undo again."
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
@@ -100,9 +101,11 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
     return f"#{change_request.number} in {title}" if title else f"#{change_request.number}"
 
 
-async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
+async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> SendResult[Any]:
+    """Toggle change requests, and return the toggled ones. If an undo can be sent again for some, return that undo."""
     toggled_requests: list[ChangeRequest] = []
     failures: list[str] = []
+    unsent_requests: list[ChangeRequest] = []
     for each in requests:
         assert each.space_ref is not None, "`why_not_toggle_drafts` checks that the space is known"
         outcome = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
@@ -112,6 +115,9 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
             failures.append(
                 outcome.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {outcome.message}"
             )
+            unsent_requests += [each] * outcome.can_be_sent_again
+    if is_undo and unsent_requests:
+        return SendResult("refused", f"{failures[0]} {_UNDO_AGAIN}", _undo_of(app, unsent_requests))
     if not toggled_requests:
         return SendResult("refused", failures[0])
     if not failures:
@@ -122,9 +128,9 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
     return SendResult("done", f"{message}. {failures[0]}", tuple(toggled_requests))
 
 
-def _undo_of(app: Shell, toggled_requests: tuple[ChangeRequest, ...]) -> DirectUndo:
+def _undo_of(app: Shell, toggled_requests: Sequence[ChangeRequest]) -> DirectUndo:
     action, message = _toggle_messages(app, toggled_requests)
-    return DirectUndo(action, lambda: _toggle(app, toggled_requests), message)
+    return DirectUndo(action, lambda: _toggle(app, toggled_requests, is_undo=True), message)
 
 
 def archive_opener(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
@@ -460,21 +466,15 @@ async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> Plann
 
 
 def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequence[PlannedWrite]) -> None:
-    def send(writes: Sequence[PlannedWrite], done: str) -> Coroutine[Any, Any, SendResult[tuple[PlannedWrite, ...]]]:
-        return _send_all(writes, done, on_sent=target.view.refresh_data)
+    on_sent = target.view.refresh_data
 
     def undo(sent: tuple[PlannedWrite, ...]) -> DirectUndo:
-        reversed_writes = [replace(each, send=each.undo, undo=None) for each in sent]
-        return DirectUndo(
-            f"undo this on {plural(len(sent), 'change request')}",
-            lambda: send(reversed_writes, "Undone:"),
-            f"Undone for {plural(len(sent), 'change request')}.",
-        )
+        return _undo_of_all([replace(each, send=each.undo, undo=None) for each in sent], on_sent)
 
     requests_text = plural(len(planned), "change request")
     app.writes.send(
         f"{action.verb.lower()} {requests_text}",
-        send(planned, action.past_verb),
+        _send_all(planned, action.past_verb, on_sent),
         message=f"{action.past_verb} {requests_text}.",
         no_undo_reason="" if planned[0].undo is not None else f"You cannot undo “{action.verb.lower()}” by pressing u.",
         make_undo=undo if planned[0].undo is not None else None,
@@ -483,11 +483,22 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
         target.view.rows.selection.clear()
 
 
+def _undo_of_all(writes: Sequence[PlannedWrite], on_sent: Callable[[], None]) -> DirectUndo:
+    requests_text = plural(len(writes), "change request")
+    return DirectUndo(
+        f"undo this on {requests_text}",
+        lambda: _send_all(writes, "Undone:", on_sent, is_undo=True),
+        f"Undone for {requests_text}.",
+    )
+
+
 async def _send_all(
-    planned_writes: Sequence[PlannedWrite], past_verb: str, *, on_sent: Callable[[], None]
-) -> SendResult[tuple[PlannedWrite, ...]]:
+    planned_writes: Sequence[PlannedWrite], past_verb: str, on_sent: Callable[[], None], *, is_undo: bool = False
+) -> SendResult[Any]:
+    """Send the writes, and return those that are done. If an undo can be sent again for some, return that undo."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
+    unsent: list[PlannedWrite] = []
     for each in planned_writes:
         if each.send is None:
             continue
@@ -496,9 +507,12 @@ async def _send_all(
             sent.append(each)
         else:
             failures.append(f"{each.name}: {result.message}")
+            unsent += [each] * result.can_be_sent_again
     on_sent()
     named = " ".join(failures)
+    message = f"{past_verb} {len(sent)} of {plural(len(planned_writes), 'change request')}. {named}" if failures else ""
+    if is_undo and unsent:
+        return SendResult("refused", f"{message} {_UNDO_AGAIN}", _undo_of_all(unsent, on_sent))
     if not sent:
         return SendResult("refused", named)
-    message = f"{past_verb} {len(sent)} of {plural(len(planned_writes), 'change request')}. {named}" if failures else ""
     return SendResult("done", message, tuple(sent))
