@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -97,6 +98,17 @@ async def test_item_marked_as_done_in_another_instance_leaves_the_list(stage: St
         run.app.background_refresh.refresh_if_due()
         await run.gone(row.title)
         assert row in view(run).marked_rows.done
+
+
+async def test_row_marked_as_unread_stays_unread_under_the_cursor(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press("j")
+        row = view(run).rows.item
+        assert row is not None
+        await run.press("minus")
+        await asyncio.sleep(3)
+        await run.settle()
+        assert row.key in view(run).marked_rows.unread
 
 
 async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -> None:

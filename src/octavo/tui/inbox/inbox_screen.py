@@ -77,7 +77,9 @@ def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
     def select_row(row: InboxRow) -> None:
         view.pending_selection = row.key
 
-    return row_commands.SelectedRows(rows, view.feed, are_hidden, view.rows.selection.clear, select_row)
+    return row_commands.SelectedRows(
+        rows, view.feed, are_hidden, view.rows.selection.clear, select_row, view.load_preview_unread
+    )
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -422,6 +424,11 @@ class InboxScreen(ListView[InboxRow]):
         self.row_preview.show(self.rows.item)
         self._preview_delay.start(SELECTION_DELAY, self._load_preview)
         self.refresh_bindings()
+
+    def load_preview_unread(self) -> None:
+        """Load the preview of the current row without marking the row as read later."""
+        self._load_preview()
+        self._preview_delay.stop()
 
     def _load_preview(self) -> None:
         row = self.rows.item

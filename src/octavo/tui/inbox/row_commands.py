@@ -43,6 +43,8 @@ class SelectedRows:
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
     """Called with the first of the rows when the user undoes that they were marked as done or snoozed."""
+    keep_unread: Callable[[], None]
+    """Called before the rows are marked as unread, so that their preview does not mark them as read again."""
 
     @property
     def marks(self) -> InboxMarks:
@@ -165,6 +167,7 @@ def mark_unread(app: Shell, selected: SelectedRows) -> None:
             app.say(f"Could not mark {_items_label(selected.rows)} as unread: {error}", tone="failed")
         selected.feed.regroup()
 
+    selected.keep_unread()
     app.background(save())
 
 
