@@ -122,8 +122,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
         "You cannot undo a revert by pressing u. To discard the revert, press L to archive the new change request."
     )
     app.say(sentence)
-    change_request = await app.session.live.fetch(change_requests.Get(at=at))
-    app.go(ToChangeRequest(change_request.ref(space), change_request))
+    app.go(ToChangeRequest(at))
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
