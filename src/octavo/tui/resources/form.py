@@ -133,6 +133,10 @@ class FormDialog(Dialog[None]):
             self._message = f"{state.yaml_error} Press ctrl+e to correct your YAML."
         elif state.is_from_draft:
             self._message = "This is your draft. It has not been sent."
+            if state.may_be_sent:
+                self._message = (
+                    "This is your draft. It may already have been sent. Check the list before you send it again."
+                )
         self._shell.background(self._load_labels())
         self._validate_form()
         if first_row := next((row for row in self._rows.values() if row.display), None):

@@ -278,6 +278,8 @@ class FormState:
         self.is_uploading = False
         """True while files are being uploaded, which the user can cancel."""
         self._was_sent = False
+        self.may_be_sent = False
+        """True if these texts may have reached the server, but Octavo does not know the result. Stored with the draft."""
         self._uploads = FormUploads(form.shell)
         edited = json.dumps(self.initial_texts, ensure_ascii=False) if form.item is not None else None
         self.form_draft = DialogDraft(form.shell, form.draft_name, edited)
@@ -329,6 +331,7 @@ class FormState:
 
     def _load_draft(self) -> bool:
         draft_texts, earlier_texts = _parse_texts(self.form_draft.text), _parse_texts(self.form_draft.earlier_base)
+        self.may_be_sent = FORM in draft_texts
         for each in self.fields:
             self.texts[each.name] = draft_texts.get(each.name, self.texts[each.name])
         if text := self.editor_draft.text:
@@ -346,6 +349,8 @@ class FormState:
         """JSON with the texts of the changed fields. Empty if nothing has changed, or if the form was sent."""
         fields = () if self._was_sent else self.fields
         changed_texts = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
+        if self.may_be_sent and changed_texts:
+            changed_texts[FORM] = "may be sent"
         return json.dumps(changed_texts, ensure_ascii=False) if changed_texts else ""
 
     def save_draft(self) -> None:
@@ -406,9 +411,13 @@ class FormState:
             report_progress(self.form.progress_notice)
         except (ApiError, NotSendable) as error:
             return self._add_error(str(error))
+        self.may_be_sent = True
+        self.save_draft()
         try:
             response = await live.write(operation)
         except ApiError as error:
+            self.may_be_sent = error.outcome is Outcome.UNKNOWN
+            self.save_draft()
             if isinstance(error, NotFound):
                 self._uploads.clear()  # The next attempt uploads again, because the server may have deleted the uploaded files.
             if error.outcome is not Outcome.UNKNOWN:
