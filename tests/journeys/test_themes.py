@@ -13,3 +13,13 @@ async def test_chosen_theme_is_applied_and_saved(stage: Stage) -> None:
             await run.see("REVIEW REQUESTED")
             assert run.app.theme == name
             assert run.app.session.state.get_value("theme") == name
+
+
+async def test_chosen_theme_that_a_setting_replaces_at_the_next_start_is_explained(stage: Stage) -> None:
+    async with stage.play(start="inbox", theme="nord") as run:
+        await run.press("f2", *"mono", "enter")
+        await run.hear("mono is shown until you quit. theme sets nord at each start.")
+        assert run.app.theme == "mono"
+        await run.press("f2", *"nord", "enter")
+    async with stage.play(start="inbox", theme="nord") as run:
+        assert run.app.theme == "nord"

@@ -411,6 +411,9 @@ class Octavo(Shell):
         def remember(name: str) -> None:
             if self._session is not None:
                 self._session.state.set_value("theme", name)
+            if self.settings.theme not in ("", name):
+                place = f"{self.settings.location('theme')} sets {self.settings.theme} at each start."
+                self.say(f"{name} is shown until you quit. {place}", tone="care")
 
         picker: ThemePicker = _theme_picker(self, remember)
         return picker
