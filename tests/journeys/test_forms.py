@@ -183,13 +183,13 @@ async def test_form_that_is_being_sent_is_not_opened_again(stage: Stage) -> None
 async def test_draft_of_a_form_that_may_be_sent_says_so(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")
-        for status, note in ((422, "has not been sent"), (500, "may already have been sent. Check the list")):
+        for status, note in ((422, "It has not been sent."), (500, "The change may already have been made.")):
             await run.press("ctrl+n", "ctrl+u", *"Divers")
             run.platform.refuse_next(teams.Create, status, "The tide is too high.")
             await run.press("ctrl+s")
             await run.see("The tide is too high.")
             await run.press("escape", "ctrl+n")
-            await run.see(f"This is your draft. It {note}")
+            await run.see(f"This is your draft. {note}")
             await run.press("escape")
 
 
@@ -204,7 +204,7 @@ async def test_form_that_is_being_sent_while_octavo_quits_may_be_sent(stage: Sta
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")
         await run.press("ctrl+n")
-        await run.see("This is your draft. It may already have been sent. Check the list")
+        await run.see("This is your draft. The change may already have been made. Check the list")
 
 
 async def test_failed_list_of_a_closed_picker_is_not_reported(stage: Stage) -> None:

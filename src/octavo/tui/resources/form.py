@@ -19,6 +19,7 @@ from octavo.tui.core.file_dialogs import ask_for_file
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow, FormPickers
 from octavo.tui.resources.form_state import (
+    MAYBE_SENT,
     NOTHING_CHANGED,
     FormRequest,
     FormState,
@@ -132,11 +133,7 @@ class FormDialog(Dialog[None]):
         if state.yaml_error:
             self._message = f"{state.yaml_error} Press ctrl+e to correct your YAML."
         elif state.is_from_draft:
-            self._message = "This is your draft. It has not been sent."
-            if state.may_be_sent:
-                self._message = (
-                    "This is your draft. It may already have been sent. Check the list before you send it again."
-                )
+            self._message = f"This is your draft. {MAYBE_SENT if state.may_be_sent else 'It has not been sent.'}"
         self._shell.background(self._load_labels())
         self._validate_form()
         if first_row := next((row for row in self._rows.values() if row.display), None):

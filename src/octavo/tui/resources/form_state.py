@@ -201,7 +201,7 @@ def _is_file(kind: str, text: str) -> bool:
 
 
 NOTHING_CHANGED = "You have not changed anything."
-_MAYBE_SENT = "The change may already have been made. Check the list before you send the form again."
+MAYBE_SENT = "The change may already have been made. Check the list before you send the form again."
 
 
 @dataclass(frozen=True)
@@ -349,9 +349,8 @@ class FormState:
         """JSON with the texts of the changed fields. Empty if nothing has changed, or if the form was sent."""
         fields = () if self._was_sent else self.fields
         changed_texts = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
-        if self.may_be_sent and changed_texts:
-            changed_texts[FORM] = "may be sent"
-        return json.dumps(changed_texts, ensure_ascii=False) if changed_texts else ""
+        mark = {FORM: "may be sent"} if self.may_be_sent else {}
+        return json.dumps({**changed_texts, **mark}, ensure_ascii=False) if changed_texts else ""
 
     def save_draft(self) -> None:
         """Save the changed texts in the background."""
@@ -423,7 +422,7 @@ class FormState:
             if error.outcome is not Outcome.UNKNOWN:
                 return self._add_error(str(error))
             if not await self._was_applied(result):
-                return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", for_whole_form=True)
+                return self._add_error(f"{cause_of(error)} {MAYBE_SENT}", for_whole_form=True)
         self._was_sent = True
         self.form_draft.delete()
         return SubmittedForm(operation, response, self._item)

@@ -215,14 +215,11 @@ def _add_values(
         **{path: value for path, value in constants.items() if path[:-1] in parent_paths},
         **present_values,
     }.items():
-        _set_path(values, path, value)
+        parent = values
+        for name in path[:-1]:
+            parent = parent.setdefault(name, {})
+        parent[path[-1]] = value
     return {}
-
-
-def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    for name in path[:-1]:
-        values = values.setdefault(name, {})
-    values[path[-1]] = value
 
 
 def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:

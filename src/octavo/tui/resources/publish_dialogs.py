@@ -85,8 +85,8 @@ async def share_link_details(live: Live, arguments: Arguments, link: share_links
 
 def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> None:
     """Open the dialog that publishes the selected site. If `publishes` is False, the dialog unpublishes the site."""
-    site_ref: SiteRef = selection.first_arguments["at"]
     site: Site = selection.first_item
+    site_ref: SiteRef = selection.resource.arguments_for(selection.arguments, site)["at"]
     verb = "Publish" if publishes else "Unpublish"
     write: CheckedWrite[SiteSnapshot] = CheckedWrite(
         title=f"{verb} {site.title or site.id}?",

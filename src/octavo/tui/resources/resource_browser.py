@@ -19,7 +19,7 @@ from octavo.api.wire import url_path
 from octavo.data.live import Snapshot
 from octavo.tui.core.item_info import show_info
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview, browse_commands
-from octavo.tui.core.routes import Route, ToPage
+from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import focus_if, is_covered, show_load_error
 from octavo.tui.resources import resource_commands, site_tree
@@ -117,13 +117,6 @@ def selected_site_part(view: BrowserScreen) -> site_tree.SelectedSitePart | None
     return site_tree.selected_site_part(
         level.resource, level.arguments, level.parent, view.snapshot.value, view.rows.item
     )
-
-
-def _open_route(view: BrowserScreen, route: Route) -> None:
-    if isinstance(route, ToPage) and view.shell.workspace.space(route.space_id) is None:
-        view.shell.explain("You do not have access to this space.")
-    else:
-        view.shell.go(route)
 
 
 def _why_no_selection(view: BrowserScreen) -> str:
@@ -496,7 +489,10 @@ class BrowserScreen(ListView[Any]):
         if (item := self.rows.item) is None:
             return
         if (route := resource.route(item)) is not None:
-            _open_route(self, route)
+            if isinstance(route, ToPage) and self.shell.workspace.space(route.space_id) is None:
+                self.shell.explain("You do not have access to this space.")
+            else:
+                self.shell.go(route)
         elif resource.open_dialog is not None:
             resource.open_dialog(self.shell, self.level.arguments, item)
         elif resource.children:

@@ -59,11 +59,6 @@ class Selection:
         return self.items[0]
 
     @property
-    def first_arguments(self) -> Arguments:
-        """Arguments for operations on the first item."""
-        return self.resource.arguments_for(self.arguments, self.first_item)
-
-    @property
     def title(self) -> str:
         """Title of the item. If there are several items, their number, such as `3 teams`."""
         return resource_forms.title_of_items(self.resource, self.items)
