@@ -279,7 +279,7 @@ class FormState:
         """True while files are being uploaded, which the user can cancel."""
         self._was_sent = False
         self.may_be_sent = False
-        """True if these texts may have reached the server, but Octavo does not know the result. Stored with the draft."""
+        """True if the server may have got these texts, but the result is unknown. Stored with the draft."""
         self._uploads = FormUploads(form.shell)
         edited = json.dumps(self.initial_texts, ensure_ascii=False) if form.item is not None else None
         self.form_draft = DialogDraft(form.shell, form.draft_name, edited)
