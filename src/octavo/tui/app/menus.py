@@ -87,7 +87,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return counts such as `3 spaces · 2 open change requests`. `…` while the spaces are loading."""
+        """Return counts such as `3 spaces · 2 open change requests`, or an error sentence. `…` while they load."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"

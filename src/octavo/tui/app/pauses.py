@@ -123,7 +123,7 @@ class Teardown:
         self.garbage = Garbage(app)
 
     def on_removal(self, removed_nodes: set[DOMNode]) -> None:
-        """End the workers and subscriptions of these widgets, which are about to be removed."""
+        """End the workers and subscriptions of `removed_nodes`, which are about to be removed."""
         self.workers.removed.update(removed_nodes)
         for worker in tuple(self.workers):
             if worker.node in removed_nodes:
@@ -154,7 +154,7 @@ PRELOADED_MODULES = (
 
 
 class Preloading:
-    """Imports the modules of other views after the first key or after a pause, so that these views open fast."""
+    """Imports `PRELOADED_MODULES` after the first key or after a pause, so that the views in them open fast."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
         """`is_loading` returns True while data is loading. The imports begin when loading ends, but at the latest after

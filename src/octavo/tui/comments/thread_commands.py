@@ -110,7 +110,7 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a command for a single thread is disabled: others are selected. None if it is enabled."""
+    """Return why a command for a single thread is disabled: other threads are selected. None if it is enabled."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -159,7 +159,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Let the user choose an emoji. Remove it if the user has added it to all threads, else add it to the others."""
+    """Let the user choose an emoji. Remove it if the user has added it to all threads, else add it where missing."""
     threads = selection.threads
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
@@ -192,7 +192,7 @@ def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) ->
 
 
 def open_on_page(app: Shell, at: Discussion, thread: Comment | None) -> None:
-    """Open the page of a thread at its block, or its change request. If `thread` is None (not loaded), open `at`."""
+    """Open the change request of a thread, or its page at its block. If `thread` is None (not loaded), open `at`."""
     page, node = (thread.target.page, thread.target.node) if thread is not None else (None, None)
     if isinstance(at, ChangeRequestRef):
         app.go(ToChangeRequest(at, thread=thread))

@@ -47,7 +47,7 @@ RESIZE_DELAY = 0.1
 
 
 class Placement(NamedTuple):
-    """Position and size of the thread dialog on the screen, and the number of rows of the page pane that it covers."""
+    """Position and size of the thread dialog on the screen, and how many rows of the page pane the dialog covers."""
 
     region: Region
     covered_rows: int
@@ -91,8 +91,8 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """`comment_id` is the ID of the thread to show first. `pane` shows the page. `select_block` selects the block
-        of a thread, and returns False if the page does not have the block. `outdated_note` says how it has changed."""
+        """`comment_id` is the thread to show first. `pane` shows the page. `select_block` selects the block of a
+        thread, and returns False if the page does not have it. `outdated_note` says how the block has changed."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None

@@ -178,7 +178,7 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """Read the replies from the search index once for each search, and filter again, if the list is filtered."""
+        """If the list is filtered, read the replies from the search index once for each search, and filter again."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

@@ -135,7 +135,7 @@ class CursorTarget:
         return f"“{row.label}” is a {kind} and has no {missing_thing}."
 
     def why_no_block(self) -> str | None:
-        """Return why commands for blocks are disabled: another row of a tree is selected. None if they are enabled."""
+        """Return why block commands are disabled: the selected row is not the open page. None if they are enabled."""
         if (why := self.why_not_on_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page

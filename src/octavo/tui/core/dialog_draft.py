@@ -40,8 +40,8 @@ class DialogDraft:
         return base
 
     def change_note(self, name: str) -> str:
-        """Return a note with the text to edit if it may have changed since the user typed the draft. Empty otherwise.
-        `name` is the name of the text, such as `title`."""
+        """Return a note with the current text to edit, if this text may have changed since the user typed the draft.
+        Empty otherwise. `name` is the name of the text, such as `title`."""
         draft = self._drafts.find(self.key)
         is_base_unknown = draft is not None and draft.base is None and self._edited is not None
         if self.earlier_base is None and not is_base_unknown:
@@ -91,7 +91,7 @@ class DialogDraft:
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
-        """Save `text` before the app quits, and wait for the disk. If saving fails, show only the first error."""
+        """Save `text` and wait for the disk, because the app quits. On failure, show the error, but only once."""
         is_reported = self.key in self._drafts.late_keys()
         if (error := save_or_get_error(self.save_now, text)) and not is_reported:
             self._app.say(error, tone="failed")

@@ -128,7 +128,7 @@ def holds_codes(model: type[Model], name: str) -> bool:
 
 
 def annotation_parts(annotations: Iterable[Any]) -> Iterator[Any]:
-    """Yield annotations and all their arguments, however deeply nested."""
+    """Yield annotations and all their type arguments, however deeply nested."""
     for annotation in annotations:
         yield annotation
         yield from annotation_parts(get_args(annotation))
@@ -204,7 +204,7 @@ def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str
 
 
 def show_info(view: View) -> None:
-    """Open the Info dialog for the selected item of a view. If the user presses enter on a detail, copy it."""
+    """Open the Info dialog for the selected items of a view. If the user presses enter on a detail, copy it."""
     shell = view.shell
     dialog = InfoScreen(view.selected_items, view, shell.session.offline.get, has_links=not shell.session.is_embedded)
     shell.ask(dialog, lambda value: copy_text(shell, value, "Copied."))

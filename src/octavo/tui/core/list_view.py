@@ -215,7 +215,7 @@ class ListView(View, Generic[T]):
         self.shell.ask(Picker(title, choices, initial=self.list_order), on_chosen)
 
     def go_up(self) -> bool:
-        """Move the focus from the preview to the list. Return False if the preview does not have the focus."""
+        """Leave the preview for the list, and end a zoom. Return False if the preview does not have the focus."""
         if not self.preview.has_focus:
             return False
         self.remove_class("-only-preview")
@@ -236,7 +236,7 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 
 
 def back_to_list(_: Shell, view: ListView[Any]) -> None:
-    """Focus the list. If the list already has the focus, first remove its filters."""
+    """Focus the list. If the list already has the focus, remove its filters."""
     if view.rows.has_focus and view.active_filters.filters:
         view.active_filters.replace()
     view.rows.focus()

@@ -280,8 +280,8 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The server's number includes the texts of reviews.
-        Those that are loaded are subtracted."""
+        """Return the number of open threads of a change request. The server's number includes the texts of reviews. The
+        texts of reviews that are loaded are subtracted."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def count_review_summaries(

@@ -102,7 +102,7 @@ class WriteQueue:
         """The Textual mode of the view in which each outbox entry was created, by entry ID."""
 
     async def flush(self, max_seconds: float = 2.0) -> None:
-        """Wait at most `max_seconds` for running tasks, then send all writes that wait for their undo delay."""
+        """Wait for running tasks, at most `max_seconds`. Then send all delayed writes, and forget the undo history."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max_seconds)
         await self._get_session().outbox.send_now()
@@ -141,7 +141,7 @@ class WriteQueue:
     async def submit_review(
         self, action: str, sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]], *, message: str
     ) -> None:
-        """Send pending comments, maybe with a review, after the undo delay. `sending` returns all outbox entries."""
+        """Queue pending comments, maybe with a review, by awaiting `sending`, which returns their outbox entries."""
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
         result = await sending
@@ -247,7 +247,7 @@ class WriteQueue:
         self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
-        """Add a write, and the request that undoes it, to the undo history."""
+        """Add `undo`, a request that undoes a write, to the undo history."""
         self._add_step(undo)
 
     @_in_background

@@ -116,7 +116,7 @@ def to_draft(page: Page, values: Mapping[str, str]) -> str:
 
 
 def from_draft(page: Page, draft: str) -> Values:
-    """Return the current details of the page, with those that the draft has changed. An invalid draft is ignored."""
+    """Return the details of the page as changed by the draft. If the draft is invalid, return the current details."""
     texts = current_values(page)
     try:
         saved_values = parse_json(draft) if draft else {}

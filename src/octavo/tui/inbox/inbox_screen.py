@@ -300,7 +300,7 @@ class InboxScreen(ListView[InboxRow]):
         self.shell.note_page_shown(self)
 
     def rows_of_tab(self, tab: str) -> Sequence[InboxRow]:
-        """Return the rows of a tab, in the order of the inbox. `tab` is its key."""
+        """Return the rows of the tab with the key `tab`, in the order of the inbox."""
         space_title = self.shell.workspace.space_title
         for inbox_filter in self.shell.settings.inbox_filters:
             if tab == f"own {inbox_filter.name}":

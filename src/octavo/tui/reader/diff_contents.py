@@ -82,7 +82,7 @@ class PageSection:
 
     @property
     def size(self) -> int:
-        """Number of characters of the longer version."""
+        """Number of characters of the longer of both versions."""
         return self.compared.size if self.compared is not None else 0
 
     def set_note(self, note: str, kind: NoteKind) -> None:
@@ -116,7 +116,7 @@ class PageSection:
         return "This page is empty." if is_empty else "No changes on this page."
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison of the page, and its version that contains `block`. None if neither contains it."""
+        """Return the comparison of the page, and the version that contains `block`. None if neither version does."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -258,7 +258,7 @@ class DiffContents(Contents):
 
     @property
     def size(self) -> int:
-        """Number of characters of the longer version."""
+        """Number of characters of the longer of both versions."""
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:

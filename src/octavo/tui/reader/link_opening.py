@@ -364,7 +364,7 @@ def follow_link_page(open_page: OpenPage, page: Page) -> PageTarget | None:
 
 
 def with_hash(anchor: object) -> str:
-    """Return `#` and the anchor. Empty without an anchor."""
+    """Return `#` and the anchor. Empty if the anchor is empty."""
     return f"#{anchor}" if anchor else ""
 
 

@@ -117,8 +117,8 @@ async def _download(session: Session, url: str, limit: int) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode an image in a child process, and scale it to fit into `columns` and `rows`. A cell shows two pixels, one
-    above the other, times `pixel_scale` in each direction. If this fails, `problem` of the result says why."""
+    """Decode an image in a child process, and scale it to fit into `columns` and `rows`. A cell is `pixel_scale` pixels
+    wide and twice as high. If decoding fails, `problem` of the result says why."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -139,7 +139,7 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header of the output, before the pixels. Untrusted: a malicious image may control the child process."""
+    """Line of JSON before the pixels. Untrusted: a malicious image may control the child process that prints it."""
 
     problem: SafeLine = ""
     format: SafeLine = ""

@@ -73,7 +73,7 @@ class PageNavigation:
         """A document, and the anchor above each of its blocks. None if they are not computed yet."""
 
     def forget_page(self) -> None:
-        """Drop the moves and positions that belong to the page that was shown."""
+        """Drop the waiting moves, the position that is still to be restored, and the anchors of the previous page."""
         self._unfinished_restore = self._anchor_cache = None
         self.cancel_waiting_moves()
 
@@ -119,7 +119,7 @@ class PageNavigation:
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous heading if `step` is -1, later if it is not parsed yet."""
+        """Select the next heading, or the previous one if `step` is -1. If it is not parsed yet, select it later."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         chunks = self.pane.viewport.virtual_lines.chunks
@@ -246,7 +246,7 @@ class PageNavigation:
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, position: ReadingPosition) -> None:
-        """Restore a reading position and its expanded blocks, later if that part of the page is not parsed yet."""
+        """Restore a reading position and its expanded blocks, or do so later if that part is not parsed yet."""
         viewport = self.pane.viewport
         if position.view_state is not None and position.view_state.snapshot != viewport.view_state.snapshot:
             viewport.view_state = position.view_state.copy()

@@ -107,7 +107,7 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the only link of the selected block in the browser, or show hints at several. Open the page if none."""
+        """Open the only link of the selected block in the browser. At several, show hints. If none, open the page."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
@@ -164,7 +164,7 @@ _for_page = partial(unless_empty, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
-    """Return the same commands, but disabled while no page is shown, and in an excerpt."""
+    """Return a copy of `group` whose commands are disabled while no page is shown, and in an excerpt."""
     find_target: Callable[[Any], Any] = group.find_target
     return group.for_target(
         lambda page: find_target(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,

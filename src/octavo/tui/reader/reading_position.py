@@ -226,8 +226,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, chunk_index: int, width: int) -> LinePosition:
-    """Return which line must be the first to restore a reading position. `chunk_index` is the chunk that contains its
-    block `top_block`. `width` is the current width in cells."""
+    """Return which line must be the first to restore a reading position. `chunk_index` is the chunk that contains
+    `position.top_block`. `width` is the current width in cells."""
     first_lines = (
         first for first, _, block in block_ranges(lines.lines(chunk_index)) if block.key == position.top_block
     )

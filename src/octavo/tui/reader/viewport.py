@@ -201,7 +201,7 @@ def _no_lines() -> VirtualLines[Any]:
 
 
 class PaneMoved(Message):
-    """Posted after the pane was scrolled, its length has changed, or another block was selected."""
+    """Posted after the pane was scrolled or its length has changed, or after another block was selected."""
 
 
 class PanePart:
@@ -430,7 +430,7 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return how many lines were missing at the end of the page."""
+        """Scroll down by `lines`, or up if negative. Return how many of these lines were missing at the page's end."""
         top_before = self.top
         self.go_to(position_after(self.virtual_lines, top_before, lines))
         return max(0, lines - lines_between(self.virtual_lines, top_before, self.top, lines)) if lines > 0 else 0

@@ -89,7 +89,7 @@ class FormField:
 
     @property
     def operation_field(self) -> str:
-        """Name of the operation's own field, such as `source` for `source.url`."""
+        """Name of the field in the operation that has this value, such as `source` for `source.url`."""
         return self.name.partition(".")[0]
 
     @property
@@ -342,7 +342,7 @@ def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
-    """Split a type annotation into types and limits. `Annotated` and None are removed."""
+    """Split a type annotation into types and limits, and add them to `limits`. `Annotated` and None are removed."""
     all_limits = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)

@@ -165,7 +165,7 @@ def _file_path(text: str) -> str:
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
-    """Yield the upload kind of each file in a request, and its path. A file to import has a placeholder URL instead."""
+    """Yield the kind and the path of each file to upload. The path of an import follows `PLACEHOLDER_URL`."""
     for name, each in value if isinstance(value, BaseModel) else ():
         kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
@@ -254,7 +254,7 @@ class SubmittedForm:
 
 
 class FormState:
-    """The texts in a form, their errors, and the progress of sending. Exists without widgets."""
+    """The texts in a form, their errors, and the progress of sending. Uses no widgets."""
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
@@ -435,7 +435,7 @@ class FormState:
         return sentence
 
     async def _update_unedited_fields(self) -> str:
-        """Load the item again, and update unedited fields. Return why the user may not send, or an empty text."""
+        """Load the item again, and update unedited fields. Return why the form must not be sent, or an empty text."""
         try:
             current_item = await self.form.load_item()
         except ApiError as error:

@@ -67,7 +67,7 @@ class BrowserLevel:
     def current_table(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CurrentTable:
-        """Return the table for commands. `row` is the row with the cursor. `on_created` gets the key of a new item."""
+        """Return the selected table for commands, with the current `row`. `on_created` gets the key of a new item."""
         return resource_commands.CurrentTable(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
@@ -298,7 +298,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table and load its rows after `delay` seconds. `force` loads a table that the server lacked before."""
+        """Show a table and load its rows after `delay` seconds. `force` loads a list that the server lacked before."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -538,7 +538,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
-    """If the user can edit the list of `op` and its items changed, forget the counts of lists under the same URL."""
+    """If `op` lists editable items and they have changed, forget the counts of lists with the same parent URL."""
     parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None

@@ -155,7 +155,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 def open_bulk_edit_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
 ) -> None:
-    """Open a form that changes all `items` alike. Sending calls `clear_selection`. Empty fields stay unchanged."""
+    """Open a form that changes all `items` alike. Empty fields change nothing. Sending calls `clear_selection`."""
     assert resource.update is not None, "the resource must have an update operation"
     item_arguments, keys = resource.arguments_for(arguments, items[0]), [resource.key(each) for each in items]
     current_items: dict[str, Any] = {}
@@ -229,8 +229,8 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends operations until one fails. `prefixed_ops` pairs each with the start of its error. The
-    result of a failed undo is the undo of the operations that can still be sent, or None."""
+    """Return an undo that sends operations until one fails. `prefixed_ops` has the first words of the error message of
+    each operation. The result of a failed undo is the undo of the operations that can still be sent, or None."""
 
     async def undo() -> SendResult[Any]:
         for number, (failure_prefix, operation) in enumerate(prefixed_ops):

@@ -97,7 +97,7 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> str:
-    """Return why the organization gives a person no role. Empty if it gives one. For `scopes`, see `role_sources`."""
+    """Return why the organization gives a person no role in `scopes[0]`. Empty if it gives one. See `role_sources`."""
     if person.is_disabled:
         return f"The account of {person.name} is disabled in {organization_title} and has no access."
     if person.role is None:
@@ -111,7 +111,7 @@ def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_t
 
 
 def access_sentence(person: Person, scopes: Sequence[RoleScope], organization_title: str, role: str | None) -> str:
-    """Return why a person has `role`, or no access if `role` is None. For `scopes`, see `role_sources`."""
+    """Return why a person has `role` in `scopes[0]`, or no access if `role` is None. See `role_sources`."""
     scope_title = scopes[0].title
     sources = role_sources(person, scopes, organization_title)
     source = next((each for each in sources if each.role == role), None)

@@ -118,7 +118,7 @@ def pointer_to(part: MovablePart) -> Pointer:
 
 
 def movable_children(structure: SiteStructure, parent_part_id: str | None) -> list[MovablePart]:
-    """Return the known parts directly inside the part `parent_part_id`, or at the top level if it is None."""
+    """Return the parts of known types directly inside the part `parent_part_id`. None stands for the top level."""
     if parent_part_id is None:
         children: Sequence[SitePart] = structure.structure
     else:
@@ -242,7 +242,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part is in the group of one default: the spaces in `parent` if `is_space`, else all sections."""
+    """Return True if a part shares one default with others: the spaces in `parent` if `is_space`, else all sections."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

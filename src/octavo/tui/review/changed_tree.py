@@ -374,7 +374,7 @@ class ViewedMarks:
         return self._revision or "", self.viewed_keys, self.changed_since_viewed
 
     def _change(self, change: Callable[[_Marks], _Marks]) -> None:
-        """Change the stored marks, which another view or instance may have changed."""
+        """Store what `change` returns for the stored marks. Another view or instance may have changed these marks."""
 
         def changed_fields(stored: object) -> dict[str, object]:
             revision, viewed, changed = change(_marks_in(stored))

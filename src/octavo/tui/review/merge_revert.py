@@ -200,7 +200,7 @@ class FormerPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class RevertPlan:
-    """Actions that revert a merge, for each of its pages. False in a condition if there is nothing to revert."""
+    """Actions that revert a merge, for each of its pages. `bool(plan)` is False if there is nothing to revert."""
 
     restored_pages: tuple[Page, ...] = ()
     """Pages that the merge deleted, parents first."""
@@ -385,7 +385,7 @@ class _Planner:
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the ancestors that the page has after `moved_ids` are moved back."""
+        """Return the IDs of the ancestors that the page has after the pages `moved_ids` are moved back."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]

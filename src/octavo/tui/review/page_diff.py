@@ -556,6 +556,6 @@ class PageDiff:
         """Do nothing, because diffs do not show drafts of page edits."""
 
     def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
-        """Select `page_id` as soon as it is in the tree, for example after it was created."""
+        """Select `page_id` as soon as it is in the tree. A page that was just created is not in the tree yet."""
         if page_id and page_id != self._pages.key:
             self._initial_block = (page_id, "")

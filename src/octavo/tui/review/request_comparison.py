@@ -158,7 +158,7 @@ class Comparison:
 
     @property
     def is_waiting_for_tree(self) -> bool:
-        """True while the page tree loads. `TREE_WAIT_SECONDS` after the changed pages are known, it is False."""
+        """True while the page tree loads, at most until `TREE_WAIT_SECONDS` after the changed pages are known."""
         return self._may_wait_for_tree and not self.new_pages and self.tree.is_loading
 
     def _stop_waiting_for_tree(self) -> None:

@@ -264,7 +264,7 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about findings on added words and unchecked pages. Empty if there are none. Raises ApiError."""
+    """Return a row that counts findings on added words and unchecked pages, if there are any. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []

@@ -192,9 +192,9 @@ def status_signs(
     proposed_count: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the status texts in the first line, such as `✓ 2 approved`, each with its style. `conflict_count` counts
-    items that may conflict with main, `unresolved_count` pages with conflict markers, `pending_count` your pending
-    comments, and `proposed_count` the notes that programs proposed."""
+    """Return the status texts for the first line of a change request, such as `✓ 2 approved`, each with its style.
+    `conflict_count` counts items that may conflict with main, `unresolved_count` pages with conflict markers,
+    `pending_count` your pending comments, and `proposed_count` the notes that programs proposed."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approvals = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -314,7 +314,7 @@ class StatusLoader:
         """IDs of the change requests whose status `load` is loading."""
 
     def clear(self) -> None:
-        """Drop the status of all change requests, because the organization changed."""
+        """Drop the status of all change requests and stop loading, because the organization changed."""
         for each in tuple(self._followed):
             self._unfollow(each)
         self.stop_loading()
@@ -368,7 +368,7 @@ class StatusLoader:
         self._loading.clear()
 
     def drop_outdated(self) -> None:
-        """Drop failed predictions and the status of change requests out of view, so that they are loaded again."""
+        """Drop failed predictions, and the status of change requests that are not followed. Both are loaded again."""
         for name in [each for each in self._loaded if each not in self._followed]:
             del self._loaded[name]
         for loaded in self._loaded.values():

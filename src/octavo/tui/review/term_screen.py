@@ -500,7 +500,7 @@ class PageTerms:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
     def why_no_terms(self) -> str | None:
-        """Return why you cannot look for an old term, such as a loading page. None if the page has changed text."""
+        """Return why you cannot look for an old term. None if the changed text of the current page is loaded."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."
@@ -512,7 +512,7 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """List the occurrences of a term that the selected block (else the page) replaces. Ask which, if several."""
+        """List the occurrences of a term that the selected block (else the page) replaces. If several, ask which."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

@@ -61,7 +61,7 @@ class TreeConflict:
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, chosen_names: Collection[str]) -> list[str]:
-        """Return a list with the name of this conflict. Empty if you chose a version, or if you cannot choose one."""
+        """Return a list with `name` if you can choose a version and `chosen_names` lacks `name`. Empty otherwise."""
         return [self.name] if self.can_choose and self.name not in chosen_names else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
@@ -69,7 +69,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the page text after `choice`, and the changed settings. Without a choice, these are `not resolved`."""
+        """Return the page text and settings after `choice`. Without a choice, each new setting is `not resolved`."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
@@ -142,7 +142,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the conflicting page fields as changes from main to the chosen version: main if `is_main`."""
+    """Return the values of conflicting page fields on main and in the chosen version, which is main if `is_main`."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -189,8 +189,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current_tree: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted, or that lost its parent. `deletions` has the IDs of
-    all such pages. `trees` are the page trees of the base, main and the change request."""
+    """Return the conflict about a page that one side deleted, or that lost its parent. `deletions` has the IDs of all
+    pages with such a conflict. `trees` are the page trees of the base, main and the change request."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."

@@ -288,8 +288,8 @@ def _run(
     saved_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor command on a file, and return what the user saved. `saved_text` is set if the original text is
-    stored elsewhere: then the file is deleted if the edit fails and has changed nothing."""
+    """Run an editor command on a file, and return what the user saved. `saved_text` is the original text if it is also
+    stored elsewhere. Then the file is deleted if the edit fails and has changed nothing."""
     start_time, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
         process = subprocess.run(command, env=without_secrets(environment), check=False)
@@ -329,7 +329,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(command: Sequence[str], path: Path, last_text: str | None) -> None:
-    """Wait until the user presses enter, because the editor may have the file open in another window."""
+    """Wait until the user presses enter. Each time the file no longer has `last_text`, say that it was saved."""
     name, option = PurePath(command[0]).name, option_to_wait(command)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"

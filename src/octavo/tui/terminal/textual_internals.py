@@ -168,8 +168,8 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
 
 @replaces(App, "_close_all", 0x0B2D4406)
 async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
-    """If `App.ends_process` is True, do not remove the widgets when the app ends. The app then ends faster, and also
-    while a screen handles no messages."""
+    """If `App.ends_process` is True, do not remove the widgets when the app ends. The app then ends faster, and even if
+    a screen handles no messages."""
     if not getattr(app, "ends_process", False):
         await original(app)
 
@@ -233,7 +233,7 @@ def bindings_of_key(screen: Screen[Any], key: str) -> list[tuple[DOMNode, Bindin
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
-    """Render these regions of a widget again when it is next painted, or the whole widget without regions."""
+    """When a widget is next painted, render its `regions` again, or the whole widget if `regions` is empty."""
     widget._set_dirty(*regions)
 
 

@@ -65,7 +65,7 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notification, and return its number. Of the others, only the newest with another text stays. With
+        """Show a notification, and return its number. Of the earlier ones, keep only the newest with another text. With
         `undo`, the notification offers to undo the last action."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)

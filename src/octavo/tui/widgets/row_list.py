@@ -319,7 +319,7 @@ class RowSelection(Generic[T]):
             self._set_keys(self.keys | self._selectable_keys([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
-        """Select these rows, and keep the others selected."""
+        """Select the rows with these keys, in addition to the rows that are already selected."""
         self._set_keys(self.keys | frozenset(keys))
 
     def clear(self) -> None:

@@ -158,7 +158,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
-    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or already at this end."""
+    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or cannot scroll further."""
     is_at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
     if is_at_end or not pane.display:
         return False
@@ -245,7 +245,7 @@ def age_line(text: str) -> Content:
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap lines that are wider than `width`, with the indentation of the wrapped line. Do not wrap if `width` is 0."""
+    """Return `lines`, each wrapped to `width` with its indentation in every piece. Do not wrap if `width` is 0."""
     wrapped_lines: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
