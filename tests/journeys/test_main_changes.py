@@ -48,7 +48,7 @@ async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, 
         await scenario.open()
         await run.press("m")
         await run.see(f"Merge #{scenario.number}", "checked just now", "conflicts     none")
-        await run.until(lambda: not dialog_of(run)._is_key_delayed, "accept the key y")
+        await run.until(lambda: not dialog_of(run)._is_confirming_delayed, "accept the key y")
         await run.later(seconds=seconds)
         name = await change_main(scenario)
         await run.press("y")
@@ -87,7 +87,7 @@ async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stag
         await scenario.open()
         await run.press("m")
         await run.see("checked just now", "conflicts     none")
-        await run.until(lambda: not dialog_of(run)._is_key_delayed, "accept the key y")
+        await run.until(lambda: not dialog_of(run)._is_confirming_delayed, "accept the key y")
         await run.later(seconds=seconds)
         page = (await scenario.page("Stores")).id
         await run.ask(content.Edit(at=at, changes=(edit_page(page, f"{MINE}\nMore.\n"),), compat=False), MARA)

@@ -71,7 +71,7 @@ async def test_dialog_keeps_its_place_when_the_checks_arrive(
         region, button_region = frame.region, no_button.region
         run.gate.open()
         await run.until(lambda: dialog.content is not None, "load the checks")
-        await run.until(lambda: not dialog._is_key_delayed, "show the key that confirms")
+        await run.until(lambda: not dialog._is_confirming_delayed, "show the key that confirms")
         assert frame.region == region, run.text
         assert no_button.region == button_region, run.text
         assert dialog.query_one(".confirm--body").region.bottom < no_button.region.y, "a row stays free"
@@ -101,7 +101,7 @@ async def test_y_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
         dialog = run.app.screen
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()
-        await run.until(lambda: dialog._is_key_delayed, "show the checks")
+        await run.until(lambda: dialog._is_confirming_delayed, "show the checks")
         assert not run.app.notices.shown(), "the notice must disappear when the checks are complete"
         assert dialog.query_one("#yes", TextButton).key == "", "a button that ignores its key must not show it"
         await run.press("y")

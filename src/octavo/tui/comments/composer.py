@@ -437,7 +437,7 @@ def open_composer(
     *,
     excerpt: str = "",
     edited: str | None = None,
-    start: str = "",
+    initial_text: str = "",
     added_text: str = "",
     add_to_review: Callable[[str], None] | None = None,
     source: str = "",
@@ -445,9 +445,9 @@ def open_composer(
     is_recoverable: bool = True,
 ) -> None:
     """Open a composer for a comment in `at`. It calls `send` with the text, or `add_to_review` for the pending review.
-    `excerpt` is quoted above the input. `edited` is the text to edit, `start` begins a new text, and `added_text` is
-    appended to any draft. `source` is the Markdown of the block, for a suggested change. `verb` says what ctrl+s does.
-    `is_recoverable` is True if a crash must not lose the text."""
+    `excerpt` is quoted above the input. `edited` is the text to edit, `initial_text` begins a new one, and `added_text`
+    is appended to any draft. `source` is the Markdown of the block, for a suggested change. `verb` says what ctrl+s
+    does. `is_recoverable` is True if a crash must not lose the text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:
@@ -455,7 +455,7 @@ def open_composer(
         elif text:
             send(text)
 
-    draft = DialogDraft(app, draft_key, edited, start)
+    draft = DialogDraft(app, draft_key, edited, initial_text)
     composer = Composer(
         title,
         draft,

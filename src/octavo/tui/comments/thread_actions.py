@@ -218,7 +218,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
 
 
 def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
-    """Return the emoji with which you reacted to a message."""
+    """Return the codes of the emoji with which you reacted to a message."""
     me = app.workspace.my_id
     return {reaction.emoji for reaction in message.reactions if any(user.user.id == me for user in reaction.users)}
 

@@ -155,7 +155,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if is_resolving else "")
     excerpt = " · ".join(thread_actions.thread_label(each.comment) for each in threads)
-    _open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, start=initial_text)
+    _open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, initial_text=initial_text)
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:

@@ -104,7 +104,7 @@ class SidePanel(Vertical):
         drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
         """Show the outline, the threads (None while loading) and the details of `page`. `is_complete` is False while
-        parsing. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text, and `drafts_in` drafts."""
+        parsing. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text, `drafts_in` a thread's drafts."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page

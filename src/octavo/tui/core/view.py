@@ -270,7 +270,7 @@ class StatusBar(_Bar):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Shorten a path such as `Handbook › Guides › Alerts` to at most `width` cells, its longest names first."""
+    """Shorten a path such as `Handbook › Guides › Alerts` to at most `width` cells. Begin with its longest names."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess_width := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest_index = max(range(len(names)), key=lambda index: cell_len(names[index]))

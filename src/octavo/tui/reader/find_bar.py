@@ -96,7 +96,7 @@ class FindBar(PanePart):
             return ""
         is_complete = self._search is None and not self.is_text_loading
         note = "" if is_complete else " so far"
-        if is_complete and (left_out := self.viewport.contents.not_searched):
+        if is_complete and (left_out := self.viewport.contents.unsearched_part):
             note = f", {left_out} not searched"
         if not self.matches:
             return f"no matches{note}" if is_complete else "searching"

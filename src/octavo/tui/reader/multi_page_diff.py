@@ -86,7 +86,7 @@ class MultiPageContents(DiffContents):
         return self.page.diff
 
     @property
-    def not_searched(self) -> str:
+    def unsearched_part(self) -> str:
         left_out = [each for each in self.sections if each.is_collapsed or each.is_missing]
         return plural(len(left_out), "page") if left_out else ""
 

@@ -165,7 +165,7 @@ class Contents:
     # Find in page
 
     @property
-    def not_searched(self) -> str:
+    def unsearched_part(self) -> str:
         """Text such as `2 pages` for what the search leaves out. Empty if everything is searched."""
         return ""
 

@@ -254,7 +254,7 @@ class FormDialog(Dialog[None]):
         return f"This field does not accept a file. These fields accept files: {labels_text}."
 
     def choose_file(self) -> None:
-        """Ask for a file for the focused field. If that accepts no file, use the only field that does."""
+        """Ask for a file for the focused field. If this field accepts no file, use the only field that accepts one."""
         if (row := self._file_row) is None:
             return
         field = row.field

@@ -319,7 +319,7 @@ def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
 
 
 class ConditionTest(Dialog[None]):
-    """A dialog in which the user types visitor claims, and sees whether a condition is true for them."""
+    """A dialog in which the user types visitor claims, and sees whether a condition is true for these claims."""
 
     HELP_NAME: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (

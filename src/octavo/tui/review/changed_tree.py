@@ -269,8 +269,8 @@ class ChangedTree:
         if not is_viewed:
             return
         keys = list(self.changed_pages)
-        at = keys.index(key)
-        next_key = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.viewed_keys), None)
+        index, viewed_keys = keys.index(key), self.marks.viewed_keys
+        next_key = next((each for each in (*keys[index + 1 :], *keys[:index]) if each not in viewed_keys), None)
         if next_key is not None:
             self.widget.select_hidden(next_key)
         else:

@@ -393,7 +393,7 @@ class _PageReader:
 
 
 def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, str]) -> None:
-    """Set `base_text_page_id` of conflicts whose deleted text is on another page. `texts_by_page` has texts of main."""
+    """In `deletions`, set `base_text_page_id` if the deleted text is on another page. `texts_by_page` is from main."""
     keys_by_page = {page_id: {block.key for block in read_page(text).walk()} for page_id, text in texts_by_page.items()}
     for conflict in deletions:
         blocks = [

@@ -448,12 +448,12 @@ def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePag
     """Return a row about pages that would have the same name as a sibling. Empty without such pages."""
     sentences = []
     for each in duplicates:
-        own_page = f"the page in #{change_request.number}"
-        other_page = "the page in main" if each.is_other_in_main else "the other page"
+        own_location = f"{each.paths[1]} in the page in #{change_request.number}"
+        other_location = f"{each.paths[0]} in {'the page in main' if each.is_other_in_main else 'the other page'}"
         conflict = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
             conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        sentences.append(f"{conflict}: at {each.paths[0]} in {other_page}, and at {each.paths[1]} in {own_page}")
+        sentences.append(f"{conflict}: at {other_location}, and at {own_location}")
     return (InfoRow("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 

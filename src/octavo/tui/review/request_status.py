@@ -107,7 +107,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
     indexes = list(reversed(range(len(texts))))
     if status.is_requested_from_me:
-        # This text is shortened second, because the icon also shows it.
+        # Shorten this text early, as the second one: the icon shows the same.
         indexes.insert(1, indexes.pop())
     for level in (1, 2):
         for index in indexes:

@@ -70,8 +70,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is still loading. Letters that the user types next are not ignored, unless
-    the command writes or takes text. So do not use it where a key that is held down could confirm a write."""
+    """Reason why a command cannot run: data is still loading. If the command neither writes nor takes text, letters
+    that the user types next run commands. Do not use this class where a key that is held down could confirm a write."""
 
     __slots__ = ()
 
@@ -133,7 +133,7 @@ class Commands(Generic[T]):
     """Returns the target in a view, such as the selected thread, or None. By default, the view itself is the target."""
 
     def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return the group for a view in which `find_target` returns the target. `changes` replace other attributes."""
+        """Return a copy for a view in which `find_target` returns the target. `changes` set other attributes."""
         return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:
@@ -328,7 +328,7 @@ class HostApp(HasCommands, App[R]):
 
 
 def add_commands(node: HasCommands, group: Commands[Any]) -> None:
-    """Add commands to one widget, screen or app, but not to others of its class."""
+    """Add commands to one widget, screen or app, but not to other instances of its class."""
     node._commands_by_id = node._commands_by_id | {group.id_of(each): (group, each) for each in group.commands}  # type: ignore[misc]  # The class variable stays as it is.
     add_bindings(cast("DOMNode", node), group.bindings())
 
@@ -365,7 +365,7 @@ class ActiveCommand:
 
     @property
     def key(self) -> str:
-        """Displayed name of its first key. Empty for a command without keys."""
+        """Displayed name of the first key of the command. Empty for a command without keys."""
         return self.keys[0] if self.keys else ""
 
 

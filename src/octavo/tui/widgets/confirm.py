@@ -244,7 +244,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             self._show_state()
 
     @property
-    def _is_key_delayed(self) -> bool:
+    def _is_confirming_delayed(self) -> bool:
         if self._content_time is None or self._word:
             return False
         return 0 <= (short_texts.clock() - self._content_time).total_seconds() < READ_SECONDS
@@ -279,7 +279,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             return None
         if self._blocked:
             return self._blocked
-        if self._is_key_delayed:
+        if self._is_confirming_delayed:
             return "The checks just finished loading. Read them, then press y."
         for name, field in self._fields.items():
             length = len(self._field_text(name))
@@ -310,7 +310,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         max_height = max((field.height for field in self._fields.values()), default=0)
         key = "y" if not max_height else "ctrl+s" if max_height > 1 else "enter"
         button.styles.min_width = cell_len(f"  {self.verb}  ({key})  ")  # Keeps the buttons in place.
-        button.key = "" if self._word or self._blocked or self._is_key_delayed else key
+        button.key = "" if self._word or self._blocked or self._is_confirming_delayed else key
         initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
         has_changed_draft = any(
             self._field_text(name) not in ("", initial_text) for name, initial_text in initial_texts.items()

@@ -13,7 +13,7 @@ class Delay:
     """A function call that is made after some seconds. At most one call waits at a time."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """The calls belong to `pump`, a widget, screen or app. If it is removed, the waiting call is canceled."""
+        """The calls belong to `pump`, a widget, screen or app. If `pump` is removed, the waiting call is canceled."""
         self._pump = pump
         self._timer: Timer | None = None
 
@@ -65,7 +65,7 @@ class DraftDelay(Delay):
         return max(0.01, min(self.SECONDS_AFTER_LAST_KEY, self._first_unsaved + self.MAX_SECONDS - now))
 
     def save_soon(self, save: Callable[[], object]) -> None:
-        """Call `save` when the user pauses. Call this method after each key."""
+        """Call `save` when the user pauses, or after `MAX_SECONDS` of typing. Call this method after each key."""
         self.start(self.seconds_until_save(monotonic()), save)
 
     def mark_saved(self) -> None:

@@ -174,7 +174,7 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return a path whose last name is completed to that of an existing file or folder. None without a completion."""
+    """Return `path` with its last name completed to that of an existing file or folder. None without a completion."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
