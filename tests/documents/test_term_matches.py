@@ -39,6 +39,11 @@ def test_trap_is_not_found(text: str) -> None:
     assert texts(RENAME, text) == []
 
 
+def test_attribute_after_an_empty_text_is_not_found() -> None:
+    source = '<figure><img src="a.png" alt="" width="375"><figcaption>The width</figcaption></figure>'
+    assert [each.start for each in find_matches(TermChange("width", "breadth"), source)] == [source.index("width<")]
+
+
 def test_recall_and_precision_on_seeded_pages() -> None:
     found_right = found_wrong = missed = 0
     for page in renamed_pages(seed=1, count=400):

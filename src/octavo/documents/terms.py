@@ -314,7 +314,7 @@ _TOKEN = re.compile(
     r"|(?P<emphasis>\*{1,3}(?=\S)|(?<=\S)\*{1,3}|~~|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_]))",
     re.DOTALL,
 )
-_TEXT_ATTRIBUTE = re.compile(r"""\b(?:title|alt|summary|caption|description)=(["'“])(.{1,300}?)["'”]""")
+_TEXT_ATTRIBUTE = re.compile(r"""\b(?:title|alt|summary|caption|description)=(["'“])(.{0,300}?)["'”]""")
 _HEADING = re.compile(r"[ \t>]{0,20}(?:#{1,6}[ \t]|##)")
 
 
