@@ -87,7 +87,7 @@ class Poller:
     def is_due(self) -> bool:
         """True if a poll must run now. False while a poll is running, or while `may_poll` is False."""
         now = self._live.now()
-        if self._is_polling or now < self._retry_at or not self.may_poll():
+        if self._is_polling or self._polled_at <= now < self._retry_at or not self.may_poll():
             return False
         return now - self._polled_at >= self.interval or now < self._polled_at  # The clock may have been set back.
 
