@@ -91,8 +91,7 @@ class Drafts:
     def keys(self) -> frozenset[str]:
         """Return the keys of the drafts on disk, and of those whose save has failed or takes too long."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        edits = self._current_edits()
-        keys_on_disk = {str(key) for (key,) in rows if (edit := edits.get(key)) is None or edit.text}
+        keys_on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(keys_on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:

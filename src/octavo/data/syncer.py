@@ -395,10 +395,8 @@ class Syncer(Generic[R]):
         if not (self._is_start_scheduled or self._is_closed):
             if self._start_timer is not None:
                 self._start_timer.cancel()
-            self._is_start_scheduled, self._start_timer = (
-                True,
-                asyncio.get_running_loop().call_soon(self._start_requests),
-            )
+            self._is_start_scheduled = True
+            self._start_timer = asyncio.get_running_loop().call_soon(self._start_requests)
 
     def _start_requests(self) -> None:
         self._is_start_scheduled, now = False, self._now()

@@ -123,7 +123,8 @@ class Outbox:
             request_timeout=timedelta(seconds=timeout),
             may_arrive_for=timedelta(seconds=timeout + arrival_margin),
         )
-        self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery, sends=not read_only_reason)
+        self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
+        self._worker.is_read_only = bool(read_only_reason)
         self._task: asyncio.Task[None] | None = None
         self._earlier_groups = _unsent_groups(self._entries.all)
         self._own_ids: set[str] = set()

@@ -24,17 +24,12 @@ class OutboxWorker:
     """Sends the entries of the outbox when they are due, or searches for lost writes, up to `MAX_RUNNING` at a time."""
 
     def __init__(
-        self,
-        entries: OutboxEntries,
-        account: Account,
-        connection: ConnectionState,
-        delivery: OutboxDelivery,
-        *,
-        sends: bool,
+        self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
     ) -> None:
-        """Without `sends`, the worker only notices what other processes change in state.db."""
         self._account, self._connection, self._delivery = account, connection, delivery
-        self._entries, self._sends = entries, sends
+        self._entries = entries
+        self.is_read_only = False
+        """If True, the worker only notices what other processes change in state.db."""
         self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
         self._is_stopping = False
@@ -150,10 +145,10 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock. Return False without `sends`, or if another process has the lock. With the lock, treat the
+        """Get the lock. Return False in read-only mode, or if another process has the lock. With the lock, treat the
         requests of an earlier process as lost, and start its undo delays again if they have ended."""
         state = self._entries.state
-        self._unlock = state.try_lock("outbox") if self._sends and not state.read_only else None
+        self._unlock = state.try_lock("outbox") if not (self.is_read_only or state.read_only) else None
         if self._unlock is None:
             return False
         self._entries.reload()
