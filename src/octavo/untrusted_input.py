@@ -20,7 +20,7 @@ _TOO_LONG = "a number in it has too many digits"
 
 
 class LimitExceededError(ValueError):
-    """The input exceeds a limit. The message ends a sentence, such as `it has more than 200 levels`."""
+    """The input exceeds a limit. The message is the end of a sentence, such as `it has more than 200 levels`."""
 
 
 def parse_strict_json(text: str | bytes) -> Any:
@@ -32,7 +32,7 @@ def parse_strict_json(text: str | bytes) -> Any:
 
 
 class DuplicateKeyError(ValueError):
-    """A JSON object has a key twice. The message ends a sentence, without a full stop."""
+    """A JSON object has a key twice. The message is the end of a sentence, without a full stop."""
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ _INVISIBLE = re.compile(
 )
 """Matches soft hyphens, joiners, direction marks and variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""For characters that are not on keyboards: what users type instead."""
+"""Characters that users type, by the characters not on keyboards that they replace."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
@@ -48,7 +48,7 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Return the range of the original text for a range of the folded text. The result has whole letters only."""
+        """Return the range of the original text for a range of the folded text, enlarged to whole letters."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
@@ -119,11 +119,11 @@ def from_index_text(text: str) -> str:
 
 
 PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
-"""Replacements that users type for letters. The tokenizer `unicode61` keeps these letters."""
+"""Letters that users type for `ł` and the like. The tokenizer `unicode61` does not replace such letters itself."""
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` in folded form, with `l` for `ł` and the like, but with its accents: `Łódź` gives `lódź`."""
+    """Return `text` in folded form, also with the letters of `PLAIN_LETTERS`. Accents stay: `Łódź` gives `lódź`."""
     return fold(text).translate(PLAIN_LETTERS)
 
 
@@ -149,7 +149,7 @@ def subword_starts(text: str) -> list[int]:
 
 
 def subwords(text: str) -> str:
-    """Return the subwords and ends of all compound words: `getStationId` gives `get Station Id StationId`."""
+    """Return all subwords, and word ends from inner subwords on: `getStationId` gives `get Station Id StationId`."""
     ordered_subwords: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
@@ -187,8 +187,8 @@ def end_after_mention(text: str, end: int) -> int:
 def with_titles(
     text: str, title: Callable[[str], str | None], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return an indexed text with page titles in place of mentions, and where the `highlights` are now. If `title`
-    returns None for a URL, the end of the URL is used."""
+    """Return an indexed text with page titles in place of mentions, and the ranges of the `highlights` in the
+    new text. If `title` returns None for a URL, the end of the URL is used."""
 
     def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])
@@ -204,15 +204,15 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return a text with the results of `layout` in place of LaTeX formulas, and where the `highlights` are now. A
-    highlight inside a formula grows to the whole formula."""
+    """Return a text with the results of `layout` in place of LaTeX formulas, and the ranges of the
+    `highlights` in the new text. A highlight inside a formula grows to the whole formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, highlights)
 
 
 def _replace(
     pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, highlights: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return a text in which the matches of a pattern are replaced, and where the `highlights` are now."""
+    """Return a text with the matches of a pattern replaced, and the ranges of the `highlights` in the new text."""
     pieces: list[str] = []
     new_highlights = list(highlights)
     end_of_last = shift = 0

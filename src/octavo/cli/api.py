@@ -237,7 +237,7 @@ def spec_of(name: str) -> Spec:
 
 
 def build_operation(name: str, values: RequestValues, body_file: str, files: ArgumentFiles) -> Operation[Any]:
-    """Return the operation `name` with these field values. Raises Failure for a missing, unknown or wrong field."""
+    """Return the operation `name` with the given fields. Raises Failure for a missing, unknown or wrong field."""
     spec, fields = spec_of(name), values.fields
     if values.query:
         key = values.query[0][0]

@@ -37,7 +37,7 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, the name of a command, others lack arguments."""
+    """Return the parser of the command line. If `only` names a command, just this one of `COMMANDS` has arguments."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -250,7 +250,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers by name of all commands of `octavo`, or of all subcommands of a command."""
+    """Return the parsers of all commands of `octavo`, or of all subcommands of a command, by name."""
     parsers_by_name: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, Commands):
@@ -274,7 +274,7 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command and its help. `octavo --help` shows only `summary`. The help of the command shows all texts."""
+    """Add a command. Its help shows all texts and the fields of `command`. `octavo --help` shows only `summary`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():
@@ -310,7 +310,7 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. If `is_for_command`, an option before the command's name keeps its value."""
+    """Add options such as `--profile`. `is_for_command` keeps a value that was given before the name of the command."""
     group = parser.add_argument_group(GLOBAL_OPTIONS_TITLE)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     profile_help = "the name of the account to use (as shown by `octavo auth status`)"

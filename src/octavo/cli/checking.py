@@ -185,7 +185,7 @@ class _FolderReader:
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of files except `pages`, and the paths outside the space's root. Report a too long list."""
+        """Return the paths of files except `pages`, and the paths outside the root. Report and cut a too long list."""
         file_paths: list[str] = []
         other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}

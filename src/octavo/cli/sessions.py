@@ -129,7 +129,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is missing. Call this before the app opens, because it would slow the app down."""
+    """Build the large demo if it is missing. Call this before the app opens, which the build would slow down."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -187,7 +187,7 @@ def open_folder(
 
 
 def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of Markdown files, and the platform that serves it. Raises ValueError if `path` is no folder."""
+    """Return a folder of pages and its platform. Loading fills `problems`. Raises ValueError if `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)
@@ -244,7 +244,7 @@ def arrival_margin_of(origin: str) -> float:
 
 
 class LocalRemains(NamedTuple):
-    """Data that is still on this machine after a sign-out: an error and the numbers of drafts and changes."""
+    """What a sign-out left on this machine: numbers of drafts and changes, and why the cache could not be deleted."""
 
     cache_error: str
     """Sentence that says why the cached pages could not be deleted. Empty if they were deleted."""
@@ -273,8 +273,8 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, deletes_drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account on this machine, with `deletes_drafts` also its drafts. Queued changes stay.
-    Return how much remains. Raises NotSaved."""
+    """Delete the cached data of an account on this machine, stored under `namespace` and `earlier_names`. With
+    `deletes_drafts`, also delete its drafts. Queued changes stay. Return how much remains. Raises NotSaved."""
     cache_error, remaining_drafts = "", 0
     waiting_entries: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
@@ -466,8 +466,8 @@ def _build_session(
     arrival_margin: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session with its cache, drafts and outbox in `namespace`. `label` names the session to the user. Drafts
-    and queued writes in the namespaces `earlier_names` move here. `arrival_margin_of` returns `arrival_margin`."""
+    """Build a session with its cache, drafts and outbox in `namespace`. `label` names the session to the user.
+    Drafts and queued writes in the namespaces `earlier_names` move to `namespace`. See `arrival_margin_of`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

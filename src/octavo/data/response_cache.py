@@ -132,7 +132,7 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, requested_at: datetime | None = None) -> None:
-        """Cache a response in the background. `requested_at` is now if it is None."""
+        """Cache a response in the background. Without `requested_at`, store the current time."""
         url, is_immutable = encode(op).url, never_changes(op)
         unwritten = self._unwritten[url] = (value, requested_at or self._now())
 
@@ -157,8 +157,8 @@ class ResponseCache:
             self._writer.submit(self._evict)
 
     def put_version(self, url: str, fingerprint: str, error: str = "", requested_at: datetime | None = None) -> None:
-        """Store which version of the response at `url` is cached. `error` is the message if the server refused the
-        request. `requested_at` is now if it is None."""
+        """Store the fingerprint of the cached response at `url`. `error` is the message if the server refused
+        the request. Without `requested_at`, store the current time."""
         version = self.versions[url] = Version(fingerprint, requested_at or self._now(), error)
         row = (self._namespace, url, fingerprint, version.requested_at.timestamp(), error)
 
@@ -245,8 +245,8 @@ class ResponseCache:
         return dict(self._rows(query, owner, in_thread=True))
 
     def mean_body_size(self, url_part: str) -> float | None:
-        """Return the mean bytes of the cached responses whose URL contains `url_part`. None if there are none, or
-        if the file is damaged or busy. Call this in any thread."""
+        """Return the mean size in bytes of the cached responses whose URL contains `url_part`. None if there
+        are none, or if the file is damaged or busy. Call this in any thread."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         return next((mean for (mean,) in self._rows(query, url_part, in_thread=True)), None)
 

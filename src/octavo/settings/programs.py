@@ -25,18 +25,18 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Placeholders in a custom command, with the same rule as those of a hook."""
+"""Placeholders in a custom command. The rule in `HOOK_PLACEHOLDERS` applies to them too."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders in the command of a linter, with the same rule as those of a hook."""
+"""Placeholders in the command of a linter. The rule in `HOOK_PLACEHOLDERS` applies to them too."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Output formats of linters for prose. By default, such linters get pages without tags."""
+"""Output formats of linters for prose. By default, `Linter.mask` removes the tags from pages for such linters."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _OWN_PREFIX = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -53,9 +53,9 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid ones of the first `max_count` sections, and report why the others are ignored. `kind` names the
-    sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if an earlier name
-    has the same `id_of_name`. Raises InvalidValueError if `value` is not a list of sections."""
+    """Yield the valid ones of the first `max_count` sections, and report why others are ignored. `kind` names
+    the sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if an
+    earlier name has the same ID (`id_of_name`). Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names_by_id: dict[str, str] = {}
@@ -84,7 +84,7 @@ class Hook:
 
 
 def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report the ignored. Raises InvalidValueError if `value` is no list of sections."""
+    """Return the valid hooks, and report invalid ones. Raises InvalidValueError if `value` is no list of sections."""
     sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
@@ -150,7 +150,7 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
-    """Return the valid commands, and report the ignored. Raises InvalidValueError if `value` is no list of sections."""
+    """Return valid commands, and report invalid ones. Raises InvalidValueError if `value` is no list of sections."""
     return tuple(
         CustomCommand(
             section["name"],
@@ -221,7 +221,7 @@ class Linter:
 
 
 def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
-    """Return the valid linters, and report the ignored. Raises InvalidValueError if `value` is no list of sections."""
+    """Return the valid linters, and report invalid ones. Raises InvalidValueError if `value` is no list of sections."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")

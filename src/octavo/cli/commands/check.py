@@ -277,7 +277,7 @@ def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], te
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings, unless `is_printed`. Return the exit code, which depends on `--fail-on`."""
+    """Print the findings, unless `is_printed`, with `prefix` before each path. `--fail-on` decides the exit code."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

@@ -31,17 +31,17 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     grid: list[list[Block | None]] = []
-    rows_taken: list[int] = []
+    covered_rows: list[int] = []
     for row in rows:
         row_cells: list[Block | None] = []
         for cell in row.children:
-            while len(row_cells) < len(rows_taken) and rows_taken[len(row_cells)]:
+            while len(row_cells) < len(covered_rows) and covered_rows[len(row_cells)]:
                 row_cells.append(None)
             span = min(int(cell.attrs.get("colspan", 1)), MAX_TABLE_COLUMNS)
-            rows_taken += [0] * (len(row_cells) + span - len(rows_taken))
-            rows_taken[len(row_cells) : len(row_cells) + span] = [int(cell.attrs.get("rowspan", 1))] * span
+            covered_rows += [0] * (len(row_cells) + span - len(covered_rows))
+            covered_rows[len(row_cells) : len(row_cells) + span] = [int(cell.attrs.get("rowspan", 1))] * span
             row_cells += [cell, *[None] * (span - 1)]
-        rows_taken = [max(0, rows_left - 1) for rows_left in rows_taken]
+        covered_rows = [max(0, rows_left - 1) for rows_left in covered_rows]
         grid.append(row_cells)
     # Drop columns in which no cell begins: authors write `colspan="100"` for "all the way across".
     count = max(

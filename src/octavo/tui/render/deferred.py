@@ -85,8 +85,8 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load requested keys, but stop after `BATCH_SECONDS` if a value was loaded. Return True if this call or
-        another has loaded a value meanwhile, which the caller must show."""
+        """Load requested keys, but stop after `BATCH_SECONDS` if a value was loaded. Return True if a value
+        was loaded since the call, by this call or another. The caller must then show the new values."""
         count_before = self._loaded_count
         async with self._lock:
             start_time = time.monotonic()

@@ -206,7 +206,7 @@ def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Repl
 
 @dataclass(frozen=True)
 class JointMove:
-    """Blocks that moved together. The same move is shown twice: at the old position and at the new position."""
+    """Blocks that moved together. A diff shows them twice: at the old position and at the new position."""
 
     moves: tuple[MovedBlock, ...]
 
@@ -215,7 +215,7 @@ DiffGroup = DiffEntry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
-    """Return True if a change is a container whose inner changes are shown as chunks of their own."""
+    """Return True if a change is a container whose inner changes are shown as separate chunks."""
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)

@@ -40,8 +40,8 @@ _MARKS = {
 
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
-    """Return the character for an icon. If there is none, return its name such as `[rocket]`, or an empty string if
-    `text` already says the same. A diamond if the name is not valid."""
+    """Return the character for the icon `name`. Without a character, return its name such as `[rocket]`, or
+    an empty string if the adjacent `text` already contains the name. Return a diamond if `name` is not valid."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
@@ -73,7 +73,7 @@ def render_runs(
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
-    """Return inline text with several spaces replaced by one. Spaces at the start of a line are kept."""
+    """Return inline text with one space for several spaces or tabs, except in code and at the start of a line."""
     collapsed_runs: list[Run] = []
     last_letter = "\n"
     for run in runs:
@@ -218,8 +218,8 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return a superscript or subscript in small letters, or after `^` or `_` if there are none. Words with more than
-    `_MAX_SCRIPT_LENGTH` letters are only muted. Other text is unchanged."""
+    """Return the text of a run in superscript or subscript letters, or after `^` or `_` if there are none,
+    and its style. Words with more than `_MAX_SCRIPT_LENGTH` letters are only muted. Other text is unchanged."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _MAX_SCRIPT_LENGTH and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.
@@ -417,7 +417,7 @@ class LayoutContext:
     available_width: int = 0
     """Maximum width in cells of a table or code at the top level. The table or code may be wider than the text."""
     spare_width: int = 0
-    """Number of cells by which the current block may be wider than its text. 0 inside a box."""
+    """Number of cells by which the current block may be wider than the text around it. 0 inside a box."""
     never_wraps_code: bool = False
     """True if code is not wrapped even if the page says so. Lines that are split into slices are always wrapped."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
@@ -495,7 +495,7 @@ class LayoutContext:
         return self.link_targets.title_of(address) if self.link_targets is not None else None
 
     def max_width(self, width: int) -> int:
-        """Return the maximum width in cells of a block whose text is `width` cells wide."""
+        """Return how many cells wide a block such as a table may be in text of `width` cells."""
         return width + self.spare_width
 
 

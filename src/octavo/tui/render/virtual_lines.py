@@ -113,7 +113,7 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Store and return the lines of a chunk. Unless all are kept, drop the least recently used if too many."""
+        """Store and return the lines of a chunk. Drop the least recently used lines if too many are in memory."""
         self._kept_line_count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
@@ -158,7 +158,7 @@ class ChunkLayout(NamedTuple):
     """True if all rendered lines are kept in memory. False for long pages."""
 
     def recording_renderer(self, missing: dict[int, MissingContents]) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a chunk, and stores in `missing` which deferred content the chunk lacks."""
+        """Return a function that renders a chunk. It stores missing deferred content in `missing`, by `id(chunk)`."""
         render, deferred = self.make_renderer(), self.deferred
 
         def render_and_record(chunk: Any) -> list[Line]:
