@@ -50,7 +50,7 @@ class PageTexts:
     old_markdown: str = ""
     new_markdown: str = ""
     old_path: str = ""
-    """Path of a moved or renamed page before the change. Empty if the path is the same or unknown."""
+    """Path of a moved or renamed page before the change. Empty if the path is unchanged or unknown."""
 
     @property
     def path(self) -> str:
@@ -71,7 +71,7 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
-    """Return what to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or Failure."""
+    """Return two versions. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
@@ -133,7 +133,7 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def items_of_page(
     resolver: RefResolver, target: RefTarget, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of the page `name`, else of the REF's page, else of all. Raises ApiError or Failure."""
+    """Return those of `items` on the page `name`, else on the REF's page, else all. Raises ApiError or Failure."""
     name = name.strip("/") or (target.page.id if target.page is not None else "")
     if not name:
         return items

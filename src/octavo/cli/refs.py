@@ -186,7 +186,7 @@ class RefResolver:
         return None
 
     async def space(self, name: str) -> Space:
-        """Return the space with the title, short name or ID `name`. Raises ApiError, or Failure for no or several."""
+        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure unless one matches."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)

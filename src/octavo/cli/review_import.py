@@ -220,7 +220,7 @@ class Note:
     """Markdown that the note suggests for the whole block. None if the note suggests nothing."""
     side: Literal["after", "before"] = "after"
     revision: str = ""
-    """Id of the revision that the program read. Empty if unknown."""
+    """ID of the revision that the program read. Empty if unknown."""
     where: str = ""
     """File and line in the report of the linter, such as `docs/guide.md:12`. Empty for a note from a JSONL file."""
 

@@ -67,8 +67,8 @@ class Keyring:
         timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`trusted` are the modules of allowed backends. After `timeout` seconds, calls raise StoreTimeout. If this is
-        longer than `TIMEOUT`, `report` is called after `TIMEOUT` with a sentence for the user."""
+        """`trusted` are the modules of allowed backends. After `timeout` seconds, calls raise StoreTimeout. If
+        `timeout` is longer than `TIMEOUT`, `report` is called after `TIMEOUT` with a sentence for the user."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report

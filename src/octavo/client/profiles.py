@@ -35,8 +35,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class StorageNames:
-    """The names under which Octavo stores the data of accounts, in a file without tokens. If the file cannot be
-    written, they are valid for this run only."""
+    """The names under which Octavo stores the data of accounts, kept in a file that has digests of tokens,
+    not the tokens. If the file cannot be written, they are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
@@ -68,7 +68,7 @@ class StorageNames:
         return tuple(self._earlier_names.get(name, ()))
 
     def record_user(self, access: Access, user_id: str) -> None:
-        """Remember the user of a token. Call this when the server has named the user."""
+        """Store which user a token belongs to, for `name_of`. Call this when the server has named the user."""
         if access.token is None or not user_id:
             return
         user_key, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)

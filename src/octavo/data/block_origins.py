@@ -151,8 +151,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Return the pages that blocks may come from and that the revision `summary` may have changed, as they were in
-        the revision before, `previous`, by page ID. None for a page that `previous` does not have."""
+        """Return the pages, by ID, that blocks may come from and that the revision `summary` may have
+        changed, as they were in its predecessor `previous`. None for a page that `previous` does not have."""
         assert self._blame is not None
         older_pages: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -206,7 +206,7 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. If merged, cached responses are enough. Raises ApiError."""
+    """Load who edited and who approved a change request. Once it is merged, use cached responses. Raises ApiError."""
     load = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         load(change_requests.ListContributors(at=at, limit=100)), load(reviews_op(at))

@@ -192,8 +192,8 @@ class Writer:
         return future
 
     def close(self, timeout: float = 2.0) -> None:
-        """End the thread after the submitted transactions, and wait up to `timeout` seconds for this. Inside the
-        thread, use `timeout=0`."""
+        """End the thread after the submitted transactions. Wait up to `timeout` seconds until the thread has
+        ended. Inside the thread, use `timeout=0`."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)

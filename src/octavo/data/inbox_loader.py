@@ -117,7 +117,7 @@ class InboxLoader:
         at = OrganizationRef(organization_id=organization.id)
         self._plan = InboxPlanner(at, self._responses, lambda url: live.cache.versions.get(url), live.now)
         self._errors: dict[str, ApiError] = {}
-        """Errors of the lists and of the user's account, by name."""
+        """Errors of the lists and of the user's account, by keys of `_LABELS`."""
         self._failures: dict[str, LoadFailure] = {}
         """Failed requests for other responses, by URL."""
         self._checked_drafts: tuple[Draft, ...] = ()
@@ -136,8 +136,8 @@ class InboxLoader:
         """The rows that this or an earlier run has stored on disk. None if no rows are stored."""
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now, and after each change of the inbox. Returns a function that ends this. Without
-        subscribers, no requests are sent."""
+        """Call `callback` now, and after each change of the inbox. Returns a function that ends the
+        subscription. Without subscribers, no requests are sent."""
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
             if self._stored_rows is None and (packed := self._live.cache.read_derived(self._cached_as)) is not None:
@@ -258,8 +258,8 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
-        """Start `update`. If another update is running, plan `update` after it, but only if `update` is more important
-        than that one and the planned one. Return the task of the running update."""
+        """Start `update`. If another update is running, plan `update` after it, but only if `update` is more
+        important than the running and the planned update. Return the task of the running update."""
         if self._update_task is None or self._update_task.done():
             self._update = update
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name}")
@@ -377,7 +377,7 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return a new inbox. None if rows cannot be built yet, or if nothing has changed and `is_stale` is False."""
+        """Return a new inbox. None if rows cannot be built, or if no data has changed and `is_stale` is False."""
         new_responses = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new_responses.values():
@@ -426,7 +426,7 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, grouped by kind and cause. A failure stays while its request is repeated."""
+        """Return the failures, grouped by kind and cause. A failure is included while its request is repeated."""
         syncer = self._live.syncer
         waiting_urls = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting_urls}

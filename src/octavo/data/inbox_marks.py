@@ -70,7 +70,7 @@ Marks = dict[tuple[str, bool], Mark]
 
 
 class InboxMarks:
-    """The marks of one profile."""
+    """The done, snooze and read marks of the inbox rows of one profile."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state

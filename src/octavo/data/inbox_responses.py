@@ -31,7 +31,7 @@ class InboxResponses:
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response, by URL. Replies are `MessageSummary`. Equal items keep their objects."""
+        """The reduced items of each response, by URL. Replies are `MessageSummary`. Equal items stay the same tuple."""
         self.unreduced: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
@@ -54,7 +54,7 @@ class InboxResponses:
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses. Return whether one of them has changed."""
+        """Store reduced responses by URL. Return whether one of them differs from the stored response."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs
@@ -66,9 +66,9 @@ class InboxResponses:
         self.unreduced = {url: response for url, response in self.unreduced.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, my_id: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the user's newest comment in the list of threads at `url`, if any. For a list of replies,
-        return the time of the newest reply. It is None unless the thread concerns the user (`concerns_me`) or has a
-        reply of the user."""
+        """Return the time of the user's newest comment in the list of threads at `url`, if any. For a list of
+        replies, return the time of the newest reply. None for replies if the thread neither concerns the user
+        (`concerns_me`) nor has a reply of the user."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):

@@ -255,8 +255,8 @@ def _needed(
     needs_value: bool = False,
     has_fingerprint: bool = True,
 ) -> NeededResponse:
-    """Return the response to `op` as needed. Without `has_fingerprint`, each sync fetches it, as `fingerprint` may stay
-    the same when the response changes."""
+    """Return a NeededResponse for `op`. Without `has_fingerprint`, each sync fetches the response, because
+    `fingerprint` may stay the same when the response changes."""
     fingerprint = inbox_plan.IMMUTABLE_FINGERPRINT if never_changes(op) else fingerprint
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return NeededResponse(

@@ -200,7 +200,7 @@ class ViewPlanner:
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Yield the watched pages of a fetched page tree, or the watched replies of a fetched list of threads."""
+        """Yield watched pages of a fetched page tree, or watched replies of listed threads, that have a fingerprint."""
         match needed.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -261,7 +261,7 @@ class RemoteChanges(NamedTuple):
 
 class RemoteChangeDetector:
     """Counts what other users have changed, by comparing old and new responses. Leaves out the user's own threads,
-    reviews and change requests, but not the user's merges, nor the replies that lists of threads count."""
+    reviews and change requests. Merges by the user, and replies that lists of threads count, are not left out."""
 
     def __init__(self, my_id: str) -> None:
         self._my_id = my_id

@@ -379,7 +379,7 @@ class SearchIndex:
             self._writer.submit(function).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[object]) -> None:
-        """Handle an error that a write had with SQLite or the disk. Raise any other error."""
+        """Replace or give up the index if a `job` failed because of SQLite or the disk. Raise any other error."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return

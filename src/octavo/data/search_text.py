@@ -69,7 +69,7 @@ class SearchTerms:
 
     @property
     def expression(self) -> str:
-        """FTS5 query that finds texts with every word. At least one word must be outside `context`."""
+        """FTS5 query that finds texts with every word. At least one word must be outside `DocumentText.context`."""
         terms = [_phrase(*term) for term in self.words]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
@@ -396,7 +396,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """Changes of the index because of a response: adds `documents`, and removes all others in `complete_scopes`."""
+    """Changes of the index because of a response: adds `documents`, and removes all others of `complete_scopes`."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()

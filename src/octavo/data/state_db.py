@@ -74,7 +74,7 @@ WRITE_TABLES = ("outbox", "sent", "once")
 
 
 class StateDb:
-    """The data of one profile (`namespace`) in `state.db`. Awaiting `write` ends when the data is on disk."""
+    """The data of one profile (`namespace`) in `state.db`. Await the result of `write` until the data is on disk."""
 
     def __init__(
         self,
@@ -126,8 +126,8 @@ class StateDb:
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:
-        """Run `function` in a transaction in the background, even if the caller is canceled. Awaiting ends when its
-        changes are on disk. Raises NotSaved."""
+        """Run `function` in a transaction in the background, even if the caller is canceled. The result can
+        be awaited until its changes are on disk. Raises NotSaved."""
         return self.wait_written(self.submit(function))
 
     async def wait_written(self, future: Future[R]) -> R:

@@ -114,10 +114,9 @@ def recheck(
     page_counts: Mapping[str, int] | None = None,
     expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
 ) -> list[NeededResponse]:
-    """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Together, they have
-    at most `max_pages` pages, but at least one response is chosen.
-
-    `expected_interval` returns the expected time between changes of a response. `page_counts` is by URL, by default 1.
+    """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Together, they
+    have at most `max_pages` pages, but at least one response is chosen. `expected_interval` returns the expected time
+    between changes of a response. `page_counts` has the number of pages of a response by its URL. The default is 1.
     """
     page_counts = page_counts or {}
 
@@ -184,7 +183,7 @@ class SyncQueue:
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
     def set_needed(self, owner: str, needed_responses: Iterable[NeededResponse], now: datetime) -> list[RunningRequest]:
-        """Replace all responses that `owner` needs. Return the running requests to cancel."""
+        """Set the responses that `owner` needs, in place of earlier ones. Return the running requests to cancel."""
         new_responses = {needed.url: needed for needed in needed_responses}
         old_urls = self.waiting_urls(owner)
         for url in old_urls - new_responses.keys():
@@ -344,7 +343,7 @@ class SyncQueue:
         return request
 
     def _record_failure(self, request: RunningRequest, error: BaseException, now: datetime) -> None:
-        """Record a failed request. Pause background requests if they would fail too, or after `MAX_FAILURES`."""
+        """Record a failed request. Pause background requests after `MAX_FAILURES`, or if the error affects them all."""
         self._clear_error(request.url)
         if affects_all_requests(error):
             self._general_failures.add(request.url)

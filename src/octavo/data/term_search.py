@@ -24,7 +24,7 @@ _PAGES_PER_STEP = 8
 
 @dataclass(frozen=True)
 class PageMatches:
-    """A page that contains the term, and where."""
+    """A page that contains the term, and the positions of the matches."""
 
     page: Page
     text: str

@@ -34,7 +34,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
 )
 """Environment variables by which Octavo recognizes terminals that do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Other environment variables of Octavo, without `OCTAVO_`. They are not settings."""
+"""Environment variables of Octavo that are not settings, without the prefix `OCTAVO_`."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)

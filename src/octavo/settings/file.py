@@ -307,7 +307,7 @@ def why_not_keys(keys: object) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Return whether this is the name of a key, such as `d` or `ctrl+d`. Not every terminal can send each key."""
+    """Return whether `key` is the name of a key, such as `d` or `ctrl+d`. Not every terminal can send each key."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     if not all(each in _MODIFIERS for each in modifiers):
         return False

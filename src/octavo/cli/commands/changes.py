@@ -169,7 +169,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator_field)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add the change requests, or only those that `reviewer` reviews, to the output. Return False at its limit."""
+        """Add the change requests, or only those that `reviewer` reviews, to the output. Return False if it is full."""
         if self._space is None and not all(each.space for each in batch):
             tell("The server does not name the space of some change requests. To list these too, use --space.")
             batch = [each for each in batch if each.space]

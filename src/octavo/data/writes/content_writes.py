@@ -51,8 +51,8 @@ async def edit(
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
     """Send up to 50 `changes` in one edit, of which the server makes all or none. If the head is not
-    `expected_revision`, nothing is sent and the result is `changed`. If it is None, any head is accepted. Messages have
-    no prefix such as “Could not save:”. After the edit, `later_writes` are added to the outbox."""
+    `expected_revision`, nothing is sent and the result is `changed`. With None, any head is accepted.
+    Messages have no prefix such as “Could not save:”. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     if_not_found, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
     sent: SendResult[Any] = await send_direct(

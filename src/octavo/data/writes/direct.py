@@ -104,7 +104,7 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Delete the lock, add `later_writes` to the outbox, and return the entry IDs. Empty if the lock was gone."""
+    """Delete the lock, add `later_writes` to the outbox, and return the entry IDs. Empty if there was no lock."""
     state, deletions = live.outbox.state, list[bool]()
 
     def delete_lock_once(db: sqlite3.Connection) -> bool:
@@ -294,7 +294,7 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search until one minute after `sent_at`, while `may_continue()` is True. The kind is `done` or `unknown`."""
+    """Search until one minute after `sent_at`, while `may_continue()` is True. The result is `done` or `unknown`."""
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:

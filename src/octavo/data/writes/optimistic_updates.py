@@ -87,7 +87,7 @@ def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any]
 def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
-    """Return the entries that change only one item of a list, by the index of this item."""
+    """Return the entries that change items of a list, by the index of the item. Entries that add items are left out."""
     indexes_by_key: dict[Any, list[int]] = {}
     entries_by_index: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):

@@ -142,8 +142,8 @@ class Outbox:
 
     @property
     def unsent_groups(self) -> list[WriteGroup]:
-        """Groups of writes that earlier processes did not finish sending, the newest last. Empty if another process
-        sends writes: the groups may be its own."""
+        """Groups of writes that earlier processes did not finish sending, the newest last. Empty if another
+        process sends writes, because it may have made the groups."""
         return self._earlier_groups if self._worker.has_lock else []
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
@@ -319,7 +319,7 @@ class Outbox:
         return UndoResult(_undo_message(results), changed_entries, late_ids, ended_ids)
 
     async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
-        """Delete the entries that wait, and make submitted comments pending again. Return the changed entries by ID."""
+        """Delete unsent entries, and make submitted comments pending again. Return the changed entries by ID."""
         states = ("pending", "held", "queued")
         waiting_ids = [entry.id for entry in entries if entry.state in states]
         submitted_ids = [entry.id for entry in entries if entry.review and not entry.traits.is_review]
@@ -437,7 +437,7 @@ class Outbox:
     async def _add(
         self, writes: Sequence[NewWrite], state: EntryState = "queued", held_until: datetime | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return entries of the writes whose condition holds, and delete their drafts. Raises NotSaved."""
+        """Store and return entries of the writes whose `condition` holds, and delete their drafts. Raises NotSaved."""
         entries = self._new_entries(writes, state, held_until)
         used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
         condition_by_id = {entry.id: write.condition for entry, write in zip(entries, writes, strict=True)}

@@ -97,9 +97,9 @@ async def apply_suggestions(
     *,
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if one does not fit, if
-    none changes a text, or if the outcome would differ from `previewed`. The result is then `changed`, as it is if
-    another user edits a page at the same moment."""
+    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if a suggestion
+    does not fit, if none changes a text, or if the outcome would differ from `previewed`. The result is then
+    `changed`, as it is if another user edits a page at the same moment."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
@@ -185,7 +185,7 @@ class PageReplacement:
 
 @dataclass(frozen=True)
 class TermOutcome:
-    """Result of an edit of several pages. The keys are page IDs."""
+    """Result of an edit of several pages: values by page ID."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)

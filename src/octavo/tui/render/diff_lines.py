@@ -301,7 +301,7 @@ def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: S
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return the parent of an item, step, tab, update or column, with this child alone. Otherwise, return `block`."""
+    """Return the parent of an item, step, tab, update or column, with only this child. Otherwise, return `block`."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -363,7 +363,7 @@ def _render_entry(
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if a changed image URL or alternative text can be seen in the lines of both sides."""
+    """Return True if the lines of the sides show both the old and the new value of an image URL or alternative text."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
