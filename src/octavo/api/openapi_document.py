@@ -233,15 +233,16 @@ def _response_name(status: int) -> str:
 
 
 def _adapt_list_schema(schema: Json) -> None:
-    """Remove the field `unreadable`, which only the client sets, from the schema of a list, and require `items`."""
+    """Remove the field `unreadable`, which only the client sets, from the schema of a list, and make `items`
+    required."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
 
 
 def _require_sent_fields(paths: Json, definitions: Json) -> None:
-    """Require the fields that the embedded server always sends, and remove default values. The models do not require
-    these fields, because other servers may omit them."""
+    """Mark the fields as required that the embedded server always sends, and remove default values. The
+    models do not require these fields, because other servers may omit them."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], definitions)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], definitions)
@@ -259,7 +260,7 @@ def _require_sent_fields(paths: Json, definitions: Json) -> None:
 
 
 def _require_tags(value: Any, definitions: Json) -> None:
-    """Require the field that determines the type of a tagged union."""
+    """In `definitions`, mark the field as required that tells the types of a tagged union apart."""
     for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
             shape, tag = definitions[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]

@@ -130,7 +130,8 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return a summary of the reviews, such as `approved`. Empty without reviewers, unless main has changed."""
+    """Return a summary of the reviews, such as `approved`, or `outdated` if main has changed. Empty if there
+    is none."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"

@@ -75,9 +75,9 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network, for example in tests. `read_only_reason` is a sentence that says why
-        changes are not allowed, or empty. `deadline` is the time for all attempts of a request, in seconds. Raises
-        ValueError for an invalid or unencrypted `origin`, as `origin_of` does."""
+        """`transport` replaces the network, for example in tests. `read_only_reason` is a sentence that says
+        why changes are not allowed, or empty. `deadline` is the time for all attempts of a request, in
+        seconds. Without `transport`, raises ValueError for an invalid or unencrypted `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity

@@ -231,7 +231,7 @@ def timeout_message(host: str, seconds: float, only_reads: bool) -> str:
 
 
 def redirect_message(host: str, other_host: str, status: int) -> str:
-    """Return the message for a redirect that is not followed. `other_host` is empty if it stays on `host`."""
+    """Return the message for a redirect that is not followed. `other_host` is empty for a redirect to `host`."""
     if other_host:
         return f"{host} redirects API requests to {other_host} ({status}). Octavo does not send your API key there. Check the base URL."
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."

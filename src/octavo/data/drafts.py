@@ -173,8 +173,9 @@ class Drafts:
         return tuple(sorted(nonempty_drafts, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str, base: str | None = None) -> Awaitable[None]:
-        """Save a draft in the background. Awaiting ends when the draft is on disk. Raises NotSaved. A blank text
-        deletes the draft, except versions that the user has not seen. Without `base`, the draft keeps its base."""
+        """Save a draft in the background. The result can be awaited until the draft is on disk. Raises
+        NotSaved. A blank text deletes the draft, but not a version of another process that the user has not
+        seen. Without `base`, the draft keeps its base."""
         return self._wait_saved(self._edit(key, text, base))
 
     def save_now(self, key: str, text: str, base: str | None = None) -> None:
@@ -386,7 +387,7 @@ class UnsentText:
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return the unsent text with this draft key. The key says what the text is for."""
+    """Return what the draft with this key is for. `at` is None if the key is unknown, or if it names no target."""
     kind, *parts = draft_key.split(" ")
     names_no_target = draft_key.startswith((_PENDING_EDIT_PREFIX, "reply to several "))
     if kind not in KIND_NAMES or names_no_target or not parts or not parts[0]:
@@ -409,7 +410,7 @@ def unsent_draft(draft_key: str) -> UnsentText:
 
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
-    """Return the unsent text of a pending comment."""
+    """Return an UnsentText for a pending comment, with its page, block and thread."""
     traits = entry.traits
     return UnsentText(
         "held", entry.at, traits.page_id, traits.block_key, traits.thread_id or entry.created_id, entry_id=entry.id

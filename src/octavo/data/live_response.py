@@ -156,7 +156,7 @@ class Observers(Generic[P]):
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:
-        """Call `callback` at each `notify`. Returns a function that ends this, and that may be called twice."""
+        """Call `callback` at each `notify`. Returns a function that ends the calls. It may be called twice."""
         self._callbacks.append(callback)
 
         def remove() -> None:

@@ -243,7 +243,7 @@ def find_created(
 def is_applied(
     attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, was_sent: bool = False
 ) -> bool:
-    """Return whether a comment has all values that the write sets. If it `was_sent`, the text may differ in
+    """Return whether a comment has all values that the write sets. With `was_sent`, the text may differ in
     markup, unless the write itself may change only markup."""
     op, my_id, old_text = attempt.op, attempt.my_id, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):

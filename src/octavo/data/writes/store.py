@@ -44,7 +44,7 @@ def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
 
 
 def kind_of(op: W) -> WriteKind[W]:
-    """Return the kind of a write, which checks, finds and undoes it. Raises KeyError if the table has no such write."""
+    """Return the kind of a write, which checks, finds and undoes it. Raises KeyError if `write_kinds` has none."""
     return write_kinds()[type(op)]
 
 
@@ -225,7 +225,7 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """Let a `--once` command repeat its write, if the server cannot have it."""
+    """Let a `--once` command repeat its write, if the server cannot have the write of `entry`."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_value(db, namespace, entry.draft_key, None)
 
@@ -252,7 +252,7 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
 
 
 class OutboxEntries:
-    """The entries of all processes that are not done, with their storage in state.db. Coroutines raise NotSaved."""
+    """All entries in state.db that are not done, also those of other processes. Coroutines raise NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state

@@ -459,7 +459,7 @@ class _ChunkBuilder:
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """Make a container the parent of all chunks that are added inside the `with` block."""
+        """Make a container, with its versions `old` and `new`, the parent of all chunks added in the `with` block."""
         outer_container, block = self._containers[-1], new or old
         assert block is not None, "the block must have a parent"
         name = container_name(block)

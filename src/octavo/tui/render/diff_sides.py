@@ -170,7 +170,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """Return a text. If only ASCII may be painted, its symbols are replaced by ASCII characters."""
+    """Return `text`, with ASCII characters in place of its symbols if only ASCII may be painted."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 
@@ -248,7 +248,7 @@ def _excerpts_if_long(old: str | None, new: str | None) -> tuple[str | None, str
 
 
 def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
-    """Set the block of each line that has text but no block yet. Return the same lines."""
+    """Set the block of each line in `lines` that has text but no block yet. Return `lines`."""
     for line in lines:
         if line.block is None and line.pieces:
             line.block = block

@@ -149,7 +149,7 @@ def _loaded_details(
 
 
 def curl_command(deferred: DeferredContent, block: Block) -> str:
-    """Return the curl command of an OpenAPI block. Empty if it shows no operation, or if this is not loaded yet."""
+    """Return the curl command of an OpenAPI block. Empty if it shows no operation, or one that is not loaded yet."""
     if block.kind != "openapi":
         return ""
     specification, _ = _loaded_specification(deferred, block)

@@ -393,7 +393,7 @@ def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
 
 
 def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: StyledText) -> list[SplitLine]:
-    """Return lines that show columns of lines side by side, with `gap` between. All columns but the last are padded."""
+    """Return lines that show columns of lines side by side, with `gap` between columns. The last one is not padded."""
     rows: list[SplitLine] = []
     for lines in zip_longest(*columns):
         pieces: list[StyledText] = []
@@ -629,8 +629,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _parts_after(breaks: re.Pattern[str], word: str, index: int, width: int) -> list[str]:
-    """Return the part of a word from `index` to the next possible break, and if there is a break the text after it.
-    Only a few lines of the word are searched, so that a word of a megabyte is split quickly."""
+    """Return the part of a word from `index` to the next possible break. If there is a break, also return the
+    text after it. Only a few lines of the word are searched, so that a word of a megabyte is split quickly."""
     return breaks.split(word[index : index + 8 * width], maxsplit=1)
 
 
