@@ -167,7 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store a proposed note, and return it as JSON. If it is known, only count it. Raises ToolError if refused."""
+        """Store a note, and return it as JSON. A note that is proposed already is only counted. Raises ToolError."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))
@@ -340,8 +340,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Skip the first `offset` blocks of the first page. Leave out the last blocks until the result fits. Then `next`
-    and `nextOffset` are the page and the block with which to continue. A first block that is too long is cut."""
+    """Return `row` without the first `offset` blocks of its first page, and without the last blocks that do not
+    fit. Then `next` and `nextOffset` are the page and the block to continue with. A too long first block is cut."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept_pages: list[dict[str, Any]] = []
     for page in row["pages"]:
