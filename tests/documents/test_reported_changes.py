@@ -231,6 +231,10 @@ CHANGES = {
         "".join(f"{place}:\n\n{FUNCTION.format(n)}\n\n" for n, place in enumerate(SPOTS)),
         "".join(f"{place}:\n\n{FUNCTION.format(n)}\n\n" for n, place in enumerate(SPOTS, 1)),
     ),
+    "an item moved to the list above, and a section with a similar item": (
+        f"* One\n* Two\n\n## Boats\n\n* Three\n* Four\n* {WAIT}\n",
+        f"* One\n* {WAIT}\n* Two\n\n## Boats\n\n* Three\n* Four\n\n## Lamps\n\n* {WAIT} again\n* Five\n",
+    ),
     "a picture replaced before a new section with a picture": (
         f"# Boats\n\n{SENTENCE}\n\n![](pictures/SampleOfBoats.png)\n\n## Lamps\n",
         f"# Boats\n\n{SENTENCE}\n\n![](pictures/new_Dl6it1R1.png)\n\n## Pilots\n\n{OTHER}\n\n![](image.png)"
@@ -615,6 +619,18 @@ EXPECTED_LINES = {
     ],
     "numbers that make each text equal to the next": [
         line for n in range(3) for line in ("= 1", "~ paragraph", f"  {FUNCTION.format(f'[-{n}][+{n + 1}]')}")
+    ],
+    "an item moved to the list above, and a section with a similar item": [
+        "~ list",
+        "  = 1",
+        f"  > 1 item {WAIT}",
+        "  = 1",
+        "= 1",
+        "~ list",
+        "  = 2",
+        f"  < 1 item {WAIT}",
+        "+ heading Lamps",
+        f"+ list {WAIT} again / Five",
     ],
     "a picture replaced before a new section with a picture": [
         "= 2",

@@ -66,6 +66,7 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
 
 def _moved_look_ids(drafts: Sequence[DraftEntry]) -> frozenset[int]:
     """Return look IDs of long blocks that were removed in one place and added in another, also inside containers."""
+    drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     removed = [each for draft in drafts if draft.status == "removed" and draft.old for each in draft.old.walk()]
     added = [each for draft in drafts if draft.status == "added" and draft.new for each in draft.new.walk()]
     return movable_look_ids(removed, added)

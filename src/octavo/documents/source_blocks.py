@@ -287,10 +287,8 @@ def _split_after_blocks(lines: list[str]) -> Iterator[str]:
     for number, line in enumerate(lines):
         end_of_block = _END_OF_BLOCK.match(line) if number not in code_lines else None
         rest = line[end_of_block.end() :] if end_of_block else ""
-        if not rest or ("{%" in rest and (rest.count("{%") > 1 or not _TAG_END.search(rest))):
-            yield line
-        else:
-            yield from (line.removesuffix(rest), rest)
+        is_whole = not rest or ("{%" in rest and (rest.count("{%") > 1 or not _TAG_END.search(rest)))
+        yield from (line,) if is_whole else (line.removesuffix(rest), rest)
 
 
 class _Reader:
