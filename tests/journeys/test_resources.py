@@ -371,6 +371,9 @@ async def test_headers_of_an_mcp_server_are_hidden(stage: Stage) -> None:
         await open_table(run, "MCP servers")
         await run.see("Authorization", "hidden")
         assert "s3cret" not in run.text
+        await run.press("enter", "i")
+        await run.see("Info", "headers", "hidden")
+        assert "s3cret" not in run.text
 
 
 @pytest.mark.before_release

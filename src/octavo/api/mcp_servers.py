@@ -18,7 +18,7 @@ class McpServer(Model):
     id: Id
     name: SafeLine = ""
     url: SafeAddress = ""
-    headers: dict[SafeLine, SafeAddress] = Field(default_factory=dict)
+    headers: dict[SafeLine, Annotated[SafeAddress, Secret()]] = Field(default_factory=dict)
     urls: Urls = Field(default_factory=Urls)
 
 

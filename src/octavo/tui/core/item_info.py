@@ -19,7 +19,7 @@ from octavo.api.content import Page
 from octavo.api.labels import field_label, label
 from octavo.api.operation import Model, Urls
 from octavo.api.spaces import Space
-from octavo.api.text import KnownValues
+from octavo.api.text import KnownValues, Secret
 from octavo.api.users import User
 from octavo.data.offline_spaces import OfflineSpace
 from octavo.local_time import localize
@@ -32,6 +32,7 @@ from octavo.tui.widgets.short_texts import long_age
 
 LINK_NAMES = ("link", "published link")
 """Names of the details that are web links."""
+HIDDEN_VALUE = "hidden"
 _PERMISSION_NAMES = {("site", "edit"): "edit structure"}
 """Names of permissions by kind of item and field, if the field suggests more than it permits."""
 
@@ -106,6 +107,8 @@ def _display_value(model: Model, name: str, value: object) -> object:
     match value:
         case bool():
             return "yes" if value else "no"
+        case dict() if value and _has_mark(Secret, type(model), name):
+            return HIDDEN_VALUE
         case tuple() if holds_codes(type(model), name):
             return ", ".join(label(str(each)) for each in value)
         case tuple():
@@ -123,8 +126,12 @@ def holds_codes(model: type[Model], name: str) -> bool:
     """Return True if the field `name` of a model has API codes, for which users see labels (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
+    return _has_mark(KnownValues, model, name)
+
+
+def _has_mark(mark: type[KnownValues | Secret], model: type[Model], name: str) -> bool:
     field = model.model_fields[name]
-    return any(isinstance(each, KnownValues) for each in annotation_parts((*field.metadata, field.annotation)))
+    return any(isinstance(each, mark) for each in annotation_parts((*field.metadata, field.annotation)))
 
 
 def annotation_parts(annotations: Iterable[Any]) -> Iterator[Any]:

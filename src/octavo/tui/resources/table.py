@@ -24,7 +24,7 @@ from octavo.api.labels import field_label
 from octavo.api.operation import Model
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
-from octavo.tui.core.item_info import field_details
+from octavo.tui.core.item_info import HIDDEN_VALUE, field_details
 from octavo.tui.core.view import View
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, LabeledValues, NameOf, Resource, ResourceColumn
 from octavo.tui.widgets import row_list
@@ -236,7 +236,6 @@ class DetailLoader:
 
 TWO_COLUMNS = 84
 """Minimum width in cells for two columns, which are used if the details are too long for one."""
-HIDDEN_VALUE = "hidden"
 LABELS_OF_PLAIN_VALUES = frozenset({"ID", "path", "slug", "host name", "subdomain", "title"})
 """Labels whose values are shown as they are, because they are never IDs of other items."""
 
