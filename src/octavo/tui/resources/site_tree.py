@@ -369,7 +369,10 @@ def make_default(app: Shell, selection: Selection) -> None:
         return
     name, old_default = title_of(part), replaced_default(structure, part)
     cache_edit = (list_operation, lambda cached: with_default(cached, part))
-    message = f"Visitors to {_parent_title(structure, selection.parent, part)} now see {name} first."
+    parent = parent_id(part) if isinstance(part, SiteSpace) else None
+    parent_title = next((title_of(each) for each, _ in walk_parts(structure) if each.id == parent), None)
+    location = parent_title or getattr(selection.parent, "title", "") or "the site"
+    message = f"Visitors to {location} now see {name} first."
     title, undo = f"set {name} as default", None
     if old_default is not None:
         undo_message = f"Restored {title_of(old_default)} as the default."
@@ -388,12 +391,6 @@ def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any
     if (section := parent_id(part)) is not None:
         return site_structure.UpdateSection(at=site_ref, site_section_id=section, default_site_space=part.id)
     return sites.Update(at=site_ref, default_site_space=part.id)
-
-
-def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> str:
-    parent = parent_id(part) if isinstance(part, SiteSpace) else None
-    title = next((title_of(each) for each, _ in walk_parts(structure) if each.id == parent), None)
-    return title or getattr(site, "title", "") or "the site"
 
 
 def choose_new_part(app: Shell, table: CurrentTable) -> None:
