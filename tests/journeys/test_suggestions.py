@@ -13,10 +13,11 @@ from octavo.api.errors import NotSent
 from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.writes.direct import lock_write
 from octavo.data.writes.machine import ExpectedState, WriteAttempt
-from octavo.data.writes.text_edits import resolve_write
+from octavo.data.writes.text_edits import preview_suggestions, resolve_write, suggested_texts
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_background_refresh import wait_for_background_refresh
 from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven, ref_of_seven
 
 TOMAS = "tomas-okafor"
@@ -84,6 +85,26 @@ async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> Non
         assert sent.body.markdown.startswith("```suggestion\nSo: All times in requests and answers are UTC")
         assert sent.body.markdown.rstrip().endswith("\n```")
         assert sent.node
+
+
+async def test_suggestion_for_a_block_edited_while_writing_never_replaces_the_edit(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_changes_of_seven(run)
+        await run.press("c", "ctrl+g", "S", "o", ":", "space")
+        await run.see("```suggestion", "So: All times in requests")
+        edited = await edit_suggested_block(run, at := await ref_of_seven(run))
+        await wait_for_background_refresh(run)
+        await run.press("ctrl+s")
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.body.markdown.startswith("> All times in requests")
+        threads = (await run.ask(comments.List(at=at), MARA)).items
+        (thread,) = (each for each in threads if "So: All times" in each.body.text)
+        page, _ = await page_of_times(run, at)
+        head = (await run.ask(change_requests.Get(at=at), MARA)).revision
+        outcome = await preview_suggestions(run.app.session.live, at, head or "", suggested_texts(thread, thread))
+        assert not outcome.applied_count
+        assert (await page_of_times(run, at)) == (page, edited)
 
 
 @pytest.mark.before_release

@@ -17,7 +17,7 @@ from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.documents.emoji import to_emoji
-from octavo.documents.suggestions import one_line_text
+from octavo.documents.suggestions import find_suggestions, one_line_text
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
@@ -76,7 +76,9 @@ def start_thread(
         quote = quote_markdown(excerpt, is_code=is_code) if quotes_excerpt or key != node else ""
         # The draft of an undone or refused comment already begins with the quote.
         text = text if text.startswith(quote) else f"{quote}\n\n{text}"
-        target_fields = {name: value for name, value in (("page", page_id), ("node", key or node)) if value is not None}
+        # A suggestion stays on the old block, so that it never replaces the newer text of the block.
+        target_node = node if find_suggestions(text) else key or node
+        target_fields = {name: value for name, value in (("page", page_id), ("node", target_node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target_fields)
 
     draft_key = f"comment {_location_key(at)} {page_id or ''} {node or ''}"
