@@ -81,7 +81,7 @@ class InboxEventDetector:
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
-    """Describe a new inbox row. `titles` has the titles of spaces by ID."""
+    """Return the event for a new inbox row. `titles` has the titles of spaces by ID."""
     special_event = _EVENT_OF_REASON.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _space_name_and_ref(row.space_id, change_request, titles)
@@ -99,7 +99,7 @@ def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Ma
 
 
 def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> InboxEvent:
-    """Describe the merge of a change request. `titles` has the titles of spaces by ID."""
+    """Return the event for the merge of a change request. `titles` has the titles of spaces by ID."""
     space, ref = _space_name_and_ref(change_request.space or "", change_request, titles)
     title = change_request.title
     url = change_request.urls.app or ""

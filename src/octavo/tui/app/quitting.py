@@ -203,7 +203,7 @@ class UnsentFile:
 
 
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
-    """Return the files with unsent drafts of this account, newest first, without those that other processes use."""
+    """Return the files with unsent drafts of this account, newest first, without files that other processes use."""
     files = []
     for path in (*editor_folder(app).glob("*.md"), *editor_folder(app).glob("*.yaml")):
         note = read_note(path)

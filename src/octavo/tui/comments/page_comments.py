@@ -113,7 +113,7 @@ class PageDiscussion:
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def thread_of_selected_line(self) -> Comment | None:
-        """Return the thread whose line in the diff is selected. None if no such line is selected."""
+        """Return the thread whose line in the diff is selected. None if no line of a thread is selected."""
         block = self._pages.visible_block
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
@@ -229,7 +229,7 @@ class SelectedBlocks:
         return _SelectedBlock(page[0], block.key, page[1], block.plain(), self._pages.is_on_old_version)
 
     def toggle(self) -> None:
-        """Select the block under the cursor, or clear its selection."""
+        """Select the block under the cursor, or deselect it if it is selected."""
         if (block := self._block_at_cursor) is not None:
             if block in self._blocks:
                 self._blocks.remove(block)

@@ -92,7 +92,7 @@ class Subscriptions:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Let `ops` count for the age of the shown data, too. The operations of earlier calls no longer count."""
+        """Let the responses to `ops` count for the age of the shown data, too. They replace earlier `ops`."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 

@@ -63,7 +63,7 @@ class ActiveFilters(Generic[N]):
         self, title: str, available_filters: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
     ) -> None:
         """Ask which filter to add or remove. `available_filters` has pairs of a filter and its number of matches.
-        `save` saves the filters as a tab. If it is None, they cannot be saved."""
+        `save` saves the filters as a tab. If `save` is None, the filters cannot be saved."""
         current_filters = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
             Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current_filters

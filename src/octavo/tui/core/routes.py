@@ -25,8 +25,8 @@ class Route:
 
 @dataclass(frozen=True)
 class ToPage(Route):
-    """A page of a space. `page` is its ID or path. If it is None, the page that was read last. `block_or_anchor` is a
-    block key, or `#` and an anchor."""
+    """A page of a space. `page` is its ID or path. If `page` is None, the page that was read last. `block_or_anchor` is
+    a block key, or `#` and an anchor."""
 
     space_id: str
     page: str | None = None

@@ -201,7 +201,7 @@ class WriteQueue:
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
-        """Make a change on this machine, then show `message`."""
+        """Make a change on this machine, then show `message`, or why the change is not possible."""
         app = self._app
         async with self._lock:
             try:
@@ -330,7 +330,7 @@ def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
-    """Discard unsent changes. Tell the user about those that are being sent or were sent. Stop at a disk error."""
+    """Discard unsent changes. If a change is being sent or was sent, tell the user instead. Stop at a disk error."""
     for entry in entries:
         try:
             discarded_entry = await outbox.discard(entry.id)

@@ -425,7 +425,7 @@ def apply_to_page(
 
 
 def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
-    """Apply suggested changes with `send`, then show `message`. `u` undoes them. `action` names them in errors."""
+    """Apply suggested changes with `send`, then show `message`. Key `u` undoes them. `action` names them in errors."""
     live = app.session.live
     app.writes.send(
         action,

@@ -372,7 +372,7 @@ def with_hash(anchor: object) -> str:
 
 
 def copy_url(open_page: OpenPage, message: CopyUrlRequested) -> None:
-    """Copy the URL of a link, or of the page, to the clipboard."""
+    """Copy the URL of a link, or of the page, to the clipboard. If there is no URL, tell the user why."""
     if message.kind == "page":
         address, subject = "" if open_page.shell.session.is_embedded else page_url(open_page.page), "page"
     else:

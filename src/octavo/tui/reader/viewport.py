@@ -311,8 +311,8 @@ class Viewport:
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
-        """Replace all lines by those of the current contents. Then scroll to `position`, or stay at the same reading
-        position if it is None. `rendered_chunks` has lines that the background thread has already rendered."""
+        """Replace all lines by those of the current contents. Then scroll to `position`. If `position` is None, stay at
+        the same reading position. `rendered_chunks` has lines that the background thread has already rendered."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -359,7 +359,7 @@ class Viewport:
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, chunk_index: int) -> None:
-        """Render a chunk again, because its block has changed. Other slices of the block follow when visible."""
+        """Render a chunk again, because its block has changed. Other slices of the block are rendered when visible."""
         for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)

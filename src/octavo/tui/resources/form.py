@@ -49,8 +49,8 @@ _LONG_FORM = 4000
 
 
 def open_form(request: FormRequest) -> None:
-    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft. While this form is being
-    sent, say so instead, because its draft would be sent a second time."""
+    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft. If the form is already
+    being sent, tell the user instead, because its draft would be sent a second time."""
     if request.draft_name in request.shell.forms_being_sent:
         request.shell.explain(f"The form “{request.title}” is still being sent. Try again in a moment.")
         return
@@ -328,7 +328,7 @@ class FormDialog(Dialog[None]):
         return state.yaml_error or None
 
     def send(self) -> None:
-        """Send the form. If fields have errors, focus the first of them instead. If nothing has changed, say so."""
+        """Send the form. If fields have errors, focus the first one instead. If nothing has changed, tell the user."""
         self.state.was_attempted = True
         self._validate_form()
         result = self._result

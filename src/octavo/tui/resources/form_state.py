@@ -463,7 +463,7 @@ class FormState:
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
     async def _was_applied(self, result: FormResult) -> bool:
-        """Load the item again. Return True if it has the values that were sent."""
+        """Load the item again. Return True if it has the values that were sent. False if it cannot be loaded."""
         if self.form.item_reader is None:
             return False
         try:

@@ -36,7 +36,7 @@ from octavo.tui.widgets.short_texts import long_age, plural
 STATUS_INTERVAL = 1.0
 """Seconds between two requests that ask whether a specification is processed."""
 STATUS_REQUESTS = 60
-"""Number of such intervals after which Octavo stops waiting for a specification."""
+"""Number of status requests after which Octavo stops waiting for a specification."""
 MAX_SHOWN_LENGTH = 400_000
 """Maximum number of characters of a specification that are shown."""
 _PENDING_STATES = ("pending", "progress")

@@ -306,7 +306,7 @@ class Resource(Generic[M]):
 
     @property
     def create_verbs(self) -> tuple[str, str]:
-        """Label of the button that creates an item, and its past participle."""
+        """Label of the button that creates an item, and its past participle, such as `Add` and `Added`."""
         return ("Add", "Added") if self.create_title.startswith("Add") else ("Create", "Created")
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
@@ -340,7 +340,7 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return True if the server sent valid IDs for an item. Without them, no operation on the item is possible."""
+        """Return True if the server sent valid IDs for an item. Without valid IDs, no operation on it is possible."""
         try:
             values = self.ids(arguments, item).values()
             for value in values:

@@ -68,7 +68,7 @@ def noun_of(part: SitePart) -> str:
 
 
 def children_of(part: SitePart) -> tuple[SitePart, ...]:
-    """Return the parts directly inside a section or group, with its ID as their parent. Empty for other parts."""
+    """Return the parts directly inside a section or group, each with the ID of its parent. Empty for other parts."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -163,7 +163,7 @@ class PossibleParent:
 
 
 def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:
-    """Return where a part can move: a space to sections, others to groups. The top level is first, if allowed."""
+    """Return where a part can move: a space to sections, other parts to groups. The top level is first, if allowed."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))

@@ -118,7 +118,7 @@ class ChangedTree:
         return self._unsent.get(key, ())
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
-        """Draw the tree with the changed pages. The selected page stays selected."""
+        """Draw the tree with the pages `changed` and the pages with comments. The selected page stays selected."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}

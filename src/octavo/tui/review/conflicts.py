@@ -309,7 +309,7 @@ class ConflictsScreen(View):
             self.move_row(1)
 
     def move_row(self, step: int) -> None:
-        """Select the next row, or the previous row if `step` is -1, and show its page. Say so if there is none."""
+        """Select the next row (the previous one if `step` is -1) and show its page. Tell the user if there is none."""
         old_row = self.rows.cursor
         self.rows.move(step)
         if self.rows.cursor == old_row:
@@ -558,7 +558,7 @@ class DraftConflicts(RequestConflicts):
         return OpenConflicts(self._draft.revision_id, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Store the draft with the choices applied, then save the page."""
+        """Store the draft with the choices applied, call `close`, then save the page."""
         (page,) = conflicts.pages
         choices_by_name = choices.by_name
         text = page.text(choices_by_name, self.label)

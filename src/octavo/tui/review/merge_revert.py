@@ -108,7 +108,7 @@ def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Revert the merge in a new change request and open it. Continues a revert that was interrupted."""
+    """Revert the merge in a new change request and open it, or show the error. Continue an interrupted revert."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)
@@ -208,7 +208,7 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved_pages: tuple[FormerPosition, ...] = ()
-    """Pages that move back to their old position. If there are any, also the restored pages, which moves may shift."""
+    """Pages that move back to their old position. If any do, also the restored pages, whose index may change."""
     deleted_pages: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()

@@ -96,7 +96,7 @@ class RequestFindings:
         self._failures: set[str] = set()
         """Failures of linters that were already shown."""
         self._runs_all_linters = False
-        """True if linters that are not automatic run, too."""
+        """True if all linters run, including linters that are not automatic."""
         self.is_checking = False
         """True while a page is checked."""
         self._next_revisions: ComparedRevisions | None = None
@@ -166,7 +166,7 @@ class RequestFindings:
         return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
 
     def run_all_linters(self) -> None:
-        """Run all linters of the space from now on, including those that are not automatic."""
+        """Run all linters of the space from now on, including linters that do not run automatically."""
         self._runs_all_linters = True
         self._failures.clear()
         self._linted.clear()
@@ -325,7 +325,7 @@ class LinterRuns:
 
 
 def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> tuple[Linter, ...]:
-    """Return the linters for a space: those that list its title or ID, and those without a list of spaces."""
+    """Return the linters that list the title or ID of a space, and the linters without a list of spaces."""
     names = {fold(space_title), fold(space_id)}
     return tuple(each for each in linters if not each.spaces or names & set(map(fold, each.spaces)))
 

@@ -46,7 +46,7 @@ def _details_of(at: ChangeRequestRef) -> dict[str, Operation[Any]]:
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Pane that previews a change request beside a list. The list keeps the focus, and its keys scroll the preview."""
+    """Pane that previews a change request beside a list. The list keeps the focus. Its keys also scroll the preview."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {

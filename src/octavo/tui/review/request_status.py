@@ -39,7 +39,7 @@ class RequestStatus:
     """Review and merge status of a change request, as far as it is loaded."""
 
     approved: tuple[str, ...] = ()
-    """Names of the reviewers who approved the current revision, or an unknown one."""
+    """Names of the reviewers who approved the current revision, or whose approval has no revision."""
     outdated_approvals: tuple[str, ...] = ()
     """Names of the reviewers who approved an earlier revision."""
     changes_requested: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class RequestStatus:
     load_errors: Mapping[StatusField, str] = field(default_factory=dict)
     """Reasons why status fields could not be loaded."""
     is_on_main: bool = False
-    """True if main already has all changes."""
+    """True if main already has all changes of the change request."""
 
 
 def request_status(
@@ -120,7 +120,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the texts of a status, each in three lengths (such as `● 2 threads` and `● 2`) and with its style."""
+    """Return the texts of a status, each in a long, medium and short form (`● 2 threads`, `● 2`), with its style."""
     texts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -342,7 +342,7 @@ class StatusLoader:
         )
 
     def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
-        """Load the status of the `shown` change requests, and keep it up to date."""
+        """Load the status of the `shown` change requests and keep it up to date. Above `MAX_FOLLOWED`, drop others."""
         followed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
         for change_request in followed:
             self._follow(change_request)

@@ -285,7 +285,7 @@ def status_matcher(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return why a command for one change request is disabled: others are selected. None if it is enabled."""
+    """Return why a command for one change request is disabled: other ones are selected. None if it is enabled."""
     if not acts_on_selection(target):
         return None
     selected_text = plural(len(target.selected), "change request is", "change requests are")

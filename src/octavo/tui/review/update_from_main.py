@@ -242,7 +242,7 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Open the conflicts of a change request. After its merge, open the change request that resolves those in main."""
+    """Open the conflicts of a change request. After its merge, open the change request that resolves them in main."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:

@@ -127,7 +127,7 @@ def run_on_item(
 
 async def run_cancellable(function: Callable[[Event], T]) -> T:
     """Run `function` in a thread, and return its result. If this task is canceled, set the event that `function` got,
-    and wait until it returns, so that no program outlives Octavo."""
+    and wait until `function` returns, so that no program outlives Octavo."""
     cancelled = Event()
     running_function = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
     try:

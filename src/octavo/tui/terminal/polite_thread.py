@@ -39,7 +39,7 @@ class Work:
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Run the next step, after the frame that is expected. Return False if there are no more steps."""
+        """Run the next step, after the expected frame. Return False if the work is done, was stopped or failed."""
         if not _is_written.wait(_MAX_FRAME_WAIT):
             _is_written.set()  # No frame was written, so the last key probably changed nothing on the screen.
         if self.is_stopped:

@@ -226,8 +226,8 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def bindings_of_key(screen: Screen[Any], key: str) -> list[tuple[DOMNode, Binding]]:
-    """Return the bindings of a key, each with its node, from the focused widget to the app. Those with priority get the
-    key first, and of these the last one."""
+    """Return the bindings of a key, each with its node, from the focused widget to the app. Bindings with priority get
+    the key first. If there are several, the last one gets it."""
     chain = screen._binding_chain
     return [(node, binding) for node, bindings in chain for binding in bindings.key_to_bindings.get(key, ())]
 

@@ -228,8 +228,8 @@ class HasCommands:
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Run the command `id`, or show why it cannot run. Return its result. A task is not returned, because Textual
-        would wait for the task and handle no keys."""
+        """Run the command `id`, or show why it cannot run. Return its result, but None instead of a task, because
+        Textual would wait for the task and handle no keys."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._find_command(id)
