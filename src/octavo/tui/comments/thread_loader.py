@@ -206,7 +206,7 @@ class OutdatedBlocks:
         """`redraw` is called when the blocks of a page are known."""
         self._view, self._redraw = view, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
-        """Anchors of the current version of a page, by page. None while it is loading, or if that failed."""
+        """Anchors of the current version of a page, by page. None while they are loading, or if loading failed."""
 
     def clear(self) -> None:
         """Drop all pages, so that `change_of` loads them again."""

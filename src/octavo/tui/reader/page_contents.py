@@ -126,8 +126,8 @@ class PageThreads:
         return next(iter(self.marked_blocks(span, are_hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, are_hidden: bool) -> list[Block]:
-        """Return the blocks with open threads whose mark is shown at `span`. If `are_hidden`, return those inside
-        collapsed blocks, otherwise those that are visible."""
+        """Return the blocks with open threads whose mark is shown at `span`. If `are_hidden`, return blocks inside
+        collapsed blocks, otherwise visible blocks."""
         paths = self.paths_by_block(span.chunk_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.view_state.hides(path) == are_hidden]
 

@@ -595,7 +595,7 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open the item `key` of the table `resource` as soon as it is listed, and show `child_table` inside it."""
+        """Open the item `key` of the table `resource` as soon as the list has it, and show `child_table` inside it."""
         self._requested_item = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
@@ -616,8 +616,8 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_requested_item(self) -> None:
-        """If the list has the requested item, open it. If the complete list does not have it, say so. If the user has
-        left the table of the item, forget the request."""
+        """If the list has the requested item, open it. If the complete list does not have it, tell the user. If the
+        user has left the table of the item, forget the request."""
         view = self._view
         if self._requested_item is None or view.snapshot.value is None:
             return

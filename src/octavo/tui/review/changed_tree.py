@@ -340,7 +340,7 @@ class ViewedMarks:
         return stored_revision if self._needs_renewal else None
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on the pages `changed_keys`, or on all pages if None."""
+        """Keep the marks of the earlier revision, except on the pages `changed_keys`. Keep none if that is None."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False

@@ -384,7 +384,7 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict, then go to the next open one. The same choice again clears it."""
+        """Choose `kind` for the selected conflict and go to the next open one. If `kind` was chosen, only clear it."""
         if (selected := self._selected_conflict) is None:
             return
         earlier_choice = self._choices.by_name.get(selected.name)

@@ -70,7 +70,7 @@ class Checks:
     publication: str
     """Sentence that says where readers will see the merged content."""
     is_on_main: bool = False
-    """True if main already has all changes."""
+    """True if main already has all changes of the change request."""
     must_be_up_to_date: bool = False
     """True if a merge rule blocks outdated change requests."""
     unlisted_count: int = 0
@@ -283,7 +283,7 @@ class ConflictPrediction:
     word_merges: tuple[PredictedConflict, ...] = ()
     """Paragraphs that both main and the change request changed, and that the merge would combine word by word."""
     is_on_main: bool = False
-    """True if main already has all changes."""
+    """True if main already has all changes of the change request."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -352,7 +352,7 @@ class ListPrediction:
     conflicts: tuple[str, ...]
     """Names of the pages and other items that may conflict or have new conflict markers."""
     is_on_main: bool
-    """True if main already has all changes."""
+    """True if main already has all changes of the change request."""
 
 
 async def predict_for_list(

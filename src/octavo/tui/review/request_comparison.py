@@ -107,7 +107,7 @@ class Comparison:
         self.conflicting_keys: frozenset[str] = frozenset()
         """IDs of the pages and other items that may conflict with main. The ID of a page is its key in the tree."""
         self.is_on_main = False
-        """True if main already has all changes, according to the prediction."""
+        """True if main already has all changes of the change request, according to the prediction."""
         self._predicted_for = ""
         """IDs of the revisions for which conflicts were predicted. Empty without a prediction."""
         self._limit = FIRST_LIMIT

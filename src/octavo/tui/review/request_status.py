@@ -342,7 +342,7 @@ class StatusLoader:
         )
 
     def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
-        """Load the status of the `shown` change requests and keep it up to date. Above `MAX_FOLLOWED`, drop others."""
+        """Load and follow the status of the `shown` change requests. Follow others only up to `MAX_FOLLOWED`."""
         followed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
         for change_request in followed:
             self._follow(change_request)

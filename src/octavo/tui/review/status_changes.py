@@ -62,7 +62,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open ones to drafts."""
+    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert the open ones to drafts."""
     if requests:
         matching_requests = [each for each in requests if each.status == requests[0].status]
         action, message = _toggle_messages(app, matching_requests)
@@ -285,7 +285,7 @@ def status_matcher(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return why a command for one change request is disabled: other ones are selected. None if it is enabled."""
+    """Return why a command for one change request is disabled: you selected others in the list. None if enabled."""
     if not acts_on_selection(target):
         return None
     selected_text = plural(len(target.selected), "change request is", "change requests are")

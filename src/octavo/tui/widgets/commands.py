@@ -349,7 +349,7 @@ class ActiveCommand:
 
     id: str
     keys: tuple[str, ...]
-    """Displayed names of its keys: `j`, `↓`, `ctrl+p`. Empty for a command without keys."""
+    """Displayed names of the keys of the command: `j`, `↓`, `ctrl+p`. Empty for a command without keys."""
     title: str
     help: str
     context: str

@@ -147,8 +147,8 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
-    """Return the filters that would leave out some items but not all, each with the number of items that would remain.
-    A filter would replace an active filter of the same kind. `active` filters are not included."""
+    """Return the filters that would leave out some items but not all, each with the number of items that would remain
+    if it replaced the active filter of its kind. `active` filters are not included."""
     filters = []
     for candidate in candidates:
         filtered_items = filter_items(items, [each for each in active if each.kind != candidate.kind])

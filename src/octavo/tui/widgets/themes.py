@@ -286,7 +286,7 @@ def adapt_palette(theme: Theme) -> Palette:
 
 
 def contrast(first: Color, second: Color) -> float:
-    """Return the contrast of two colors as WCAG defines it: from 1 (the same) to 21 (black and white)."""
+    """Return the contrast of two colors as WCAG defines it: from 1 (equal colors) to 21 (black and white)."""
     lower, higher = sorted((_luminance(first), _luminance(second)))
     return (higher + 0.05) / (lower + 0.05)
 
