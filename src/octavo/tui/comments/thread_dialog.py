@@ -54,8 +54,8 @@ class Placement(NamedTuple):
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
-    """Return where to place the thread dialog: beside the text of `pane`, else over the lower half of `pane`. If `pane`
-    is not visible, over the lower half of the screen."""
+    """Return where to place the thread dialog: beside the text of `pane` if there is room, else over the lower half of
+    `pane`. If `pane` is not visible, over the lower half of the screen."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)

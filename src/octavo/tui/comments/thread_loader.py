@@ -141,7 +141,7 @@ class ThreadLoader:
             self.show_new_threads()
 
     def show_new_threads(self) -> None:
-        """Show the threads that have arrived since the list was built."""
+        """If a rebuild of the list is scheduled, show the new threads, or only update the status if few are new."""
         if not self._is_scheduled:
             return
         self._is_scheduled = False

@@ -130,10 +130,10 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     )
 
     class Updated(Message):
-        """The thread was updated, or another message was selected."""
+        """Posted when the thread was updated, or when another message was selected."""
 
     class ShowOnPageRequested(Message):
-        """The user wants to see the thread on its page."""
+        """Request to show the thread on its page."""
 
     def __init__(self) -> None:
         super().__init__(id="thread")

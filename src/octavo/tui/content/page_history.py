@@ -432,7 +432,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self.rows.move(1)
 
     def toggle_comparison(self, compared_with: ComparedWith) -> None:
-        """Compare the selected revision with the current page or with the previous revision, or stop comparing."""
+        """Compare the selected revision with `compared_with`, or stop comparing if it is already compared with that."""
         had_focus = self.view.has_focus
         self._compared_with = "" if self._compared_with == compared_with else compared_with
         self._show_version()

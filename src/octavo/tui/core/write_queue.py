@@ -220,7 +220,7 @@ class WriteQueue:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _history(self) -> list[_UndoStep]:
-        """Return the undo history itself, not a copy, because `undo` changes it while it awaits."""
+        """Return the undo history itself, not a copy, because `undo` changes the history while it awaits a request."""
         if self._steps is None:
             self._steps = list(self._get_session().outbox.unsent_groups)
         return self._steps

@@ -98,7 +98,7 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return an error of the server by the name of the form field that the error mentions. Empty if none is."""
+    """Return `{name: sentence}` for the form field that an error of the server mentions. Empty if it mentions none."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 

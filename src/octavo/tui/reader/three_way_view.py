@@ -282,7 +282,7 @@ class ThreeWayView(Reader):
         return f"conflict {self.contents.number_of(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show_loading(self, title: str, *, key: str) -> None:
-        """Show that the page `key` is loading. The previous page stays visible, but commands wait."""
+        """Show that the page `key` is loading. The previous page stays visible, but commands wait for the new page."""
         if key != self.target_key:
             self.waiting_commands = ()  # The waiting commands are for another page.
         self._loading_key = key if key != self.key else ""

@@ -565,8 +565,8 @@ class BackgroundLayout:
             self.viewport.continue_work()
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks, more_chunks: Sequence[Any] = ()) -> None:
-        """Append the chunks `more_chunks`, and store heights and lines that the background thread has rendered. These
-        are not used if the width or the theme has changed since."""
+        """Append the chunks `more_chunks`. Use the heights and lines in `rendered_chunks`, unless the width or the
+        theme has changed since they were rendered."""
         if self._layout is not None and rendered_chunks.layout.key == self._layout.key:
             self._missing |= {
                 chunk: missing for chunk, missing in rendered_chunks.missing.items() if chunk not in self._missing

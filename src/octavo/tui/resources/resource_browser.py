@@ -568,7 +568,7 @@ def _lookup_responses(browser: BrowserScreen, resource: Resource[Any]) -> dict[t
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Show the tables inside the selected item. Select the table called `table`, or the first if there is none."""
+    """Show the tables inside the selected item. Select the table called `table`, or the first one if it is missing."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource

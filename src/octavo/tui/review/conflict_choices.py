@@ -61,7 +61,7 @@ class Choices:
 
     @property
     def saved_conflicts(self) -> frozenset[str]:
-        """Names of the tree conflicts with saved choices. Stored here, because the server does not report them."""
+        """Names of the tree conflicts with saved choices. Stored here: the server does not report saved choices."""
         return self._stored[1]
 
     @property

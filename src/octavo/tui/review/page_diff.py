@@ -288,7 +288,7 @@ class PageDiff:
             self.draw_threads()
 
     def draw_threads(self) -> None:
-        """Draw the threads in the diff again."""
+        """Draw the threads in the diff again, and run the pending jump if its page is loaded."""
         self._layout.draw_threads()
         self._update_thread_commands()
         self.run_pending_jump()

@@ -102,7 +102,7 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> SendResult[Any]:
-    """Toggle change requests, and return the toggled ones. If an undo can be sent again for some, return that undo."""
+    """Toggle the draft status, and return the toggled requests. If an undo can be sent again for some, return it."""
     toggled_requests: list[ChangeRequest] = []
     failures: list[str] = []
     unsent_requests: list[ChangeRequest] = []

@@ -76,7 +76,7 @@ class FrameLayout(VerticalLayout):
         return new_placements
 
     def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
-        """Return by how many rows the scrolling child can get shorter: at most `missing_rows`. `MIN_ROWS` must stay."""
+        """Return by how many of `missing_rows` the scrolling child can get shorter. `MIN_ROWS` rows of it must stay."""
         heights = (each.region.height for each in placements if _has_automatic_height(each.widget))
         return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
 
