@@ -152,7 +152,7 @@ class RequestFindings:
         self._view.shell.session.state.change_value(
             self._state_key, lambda stored: change(stored if isinstance(stored, list) else [])[-MAX_DISMISSED:]
         )
-        self.__dict__.pop("_dismissed", None)  # Read again when it is needed.
+        self.__dict__.pop("_dismissed", None)  # `_dismissed` is read again when it is needed.
         self._on_change(page_key)
 
     @property

@@ -125,7 +125,7 @@ _ENABLE_REORDERING = "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """Terminal driver whose input thread stops at once. That of Textual's driver takes up to 0.1 seconds."""
+    """Terminal driver whose input thread stops at once. The thread of Textual's driver needs up to 0.1 seconds."""
 
     ESCAPE_DELAY = 0.1
     """Seconds after which an escape character alone is the escape key."""
