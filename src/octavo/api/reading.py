@@ -104,7 +104,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the part to remove because of an error. If a field is missing, this is the object around it."""
+        """Return the part to remove because of an error. If a field is missing, return the object without it."""
         path: list[int | str | _UnionMember] = []
         value: Any = self.value
         loc = error["loc"]
@@ -140,7 +140,7 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return only the errors for the first type in each union that the tag of the value allows."""
+    """For each union, keep only the errors of one type: the first that the tag of the value does not contradict."""
     members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """Types in the union of each value, by its path. True for a type that contradicts the tag of the value."""
     for path, kind in errors:

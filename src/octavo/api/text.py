@@ -85,7 +85,7 @@ _NOT_IN_ID = (
     r"/\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     r"\u3164\ufeff\uffa0\ufff9-\ufffb"
 )
-"""For a character class: slashes, and characters that are not safe in a terminal, such as direction overrides."""
+"""Part of a character class: slashes, and characters that are not safe in a terminal, such as direction overrides."""
 # Reject `.` and `..`: even encoded, they lead to another resource in a path.
 _ID = rf"^(?:\.{{3}}|\.{{0,2}}[^.{_NOT_IN_ID}])[^{_NOT_IN_ID}]*$"
 _MAX_ID_LENGTH = 256

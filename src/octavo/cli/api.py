@@ -267,7 +267,7 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route with the most path parameters that are all in `fields`. Raises Failure if there is none."""
+    """Return the route whose path parameters are all in `fields`, or of several the longest. Raises Failure if none."""
     matching_routes = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching_routes:
         return max(matching_routes, key=lambda route: len(_in_path(route)))
@@ -326,7 +326,7 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return ` Did you mean open?` if an invalid value resembles a valid one, else an empty text."""
+    """Return a hint such as ` Did you mean open?`. Empty if the first invalid value resembles no valid value."""
     details = error.errors(include_url=False)
     first_error = details[0]
     value = fields.get(str(first_error["loc"][-1])) if first_error["loc"] else None

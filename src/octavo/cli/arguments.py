@@ -344,7 +344,7 @@ def not_empty(text: str) -> str:
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that parses a whole number from 0 to `maximum`. Its error message has `what` and `example`."""
+    """Return a function that parses a whole number from 0 to `maximum`. Its error names `what` and shows `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):

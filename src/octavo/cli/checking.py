@@ -175,7 +175,7 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether `SUMMARY.md` should list this page, which it does not list."""
+        """Return whether a page that `SUMMARY.md` does not list should be listed there."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -316,7 +316,7 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
 async def _load_pages(
     live: Live, at: ContentRef, ids: Sequence[str], get_page: Callable[[ContentRef, str], GetPage] = page_source_op
 ) -> list[_PageVersions]:
-    """Load the Markdown of pages. After `_MAX_CHECKED_PAGES` pages, the texts stay empty. Raises ApiError."""
+    """Load the Markdown of pages. Pages after the first `_MAX_CHECKED_PAGES` have no text. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page(at, page_id))))
@@ -339,7 +339,7 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links, files and includes. Loads the pages that the links lead to. Raises ApiError."""
+    """Return a ReferenceCheck for links, files and includes. Load the pages that the links lead to. Raises ApiError."""
     checked_pages = {each.page.id: each.checked for each in loaded}
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()

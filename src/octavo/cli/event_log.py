@@ -102,7 +102,7 @@ class EventLog:
         )
 
     def close(self, seconds: float = 1.0) -> None:
-        """Write the remaining entries, for at most `seconds`."""
+        """Wait until the remaining entries are written, but at most `seconds`."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)

@@ -229,7 +229,7 @@ async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
 
 
 async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThread:
-    """Return the target of a REF or URL, or the thread that it names or whose ID it is. Raises ApiError or Failure."""
+    """Return the target or the thread that `text` names: a REF, a URL or a thread ID. Raises ApiError or Failure."""
     try:
         target = await resolver.resolve(text)
     except Failure as failure:
@@ -311,7 +311,7 @@ async def find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequ
 
 
 async def target_of(resolver: RefResolver, at: Discussion, change_request: ChangeRequest | None) -> RefTarget:
-    """Return the target for a space or change request that `find_discussions` returned. Raises ApiError or Failure."""
+    """Return a RefTarget for a space or change request of `find_discussions`. Raises ApiError or Failure."""
     space = await resolver.space(at.space_id)
     number = change_request.number if change_request is not None else None
     return RefTarget(space, Ref(await resolver.name_of(space.id), number), change_request)

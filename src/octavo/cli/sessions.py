@@ -60,13 +60,13 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 ARRIVAL_MARGIN_LOCAL = 2.0
-"""Seconds after its timeout during which a request may still reach a server on this machine."""
+"""Seconds after the timeout of a request in which a server on this machine may still get the request."""
 ARRIVAL_MARGIN_REMOTE = 30.0
-"""Seconds after its timeout during which a request may still reach a server on another machine."""
+"""Seconds after the timeout of a request in which a server on another machine may still get the request."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only_reason: str = "") -> LazyClient:
-    """Return a client for an embedded platform. Raises ValueError if its API key cannot be read."""
+    """Return a client for an embedded platform. Raises ValueError if the API key in `folder` cannot be read."""
     try:
         key = folder.read_key()
     except OSError as error:
@@ -238,7 +238,7 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 
 
 def arrival_margin_of(origin: str) -> float:
-    """Return the seconds after its timeout during which a request may still reach a server."""
+    """Return the seconds after the timeout of a request in which the server `origin` may still get the request."""
     _, host, _ = split_origin(origin)
     return ARRIVAL_MARGIN_LOCAL if is_loopback(host) else ARRIVAL_MARGIN_REMOTE
 
@@ -331,9 +331,9 @@ class _SignIn:
     reason: str = ""
     read_only_reason: str = ""
     previous_label: str = ""
-    """Name for the user of the session before the sign-in screen. Empty if there was none."""
+    """Label of the session before the sign-in screen, to show to the user. Empty if there was none."""
     reopen_previous: Callable[[], Session] | None = None
-    """Opens the session before the sign-in screen again. None if there was none."""
+    """Function that opens the session before the sign-in screen again. None if there was none."""
     previous_profile: str = ""
     """Name of the profile that was current before the sign-in screen. Empty if there was none."""
 

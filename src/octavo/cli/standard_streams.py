@@ -66,7 +66,7 @@ class OutputFailure(Failure):
     """The output of a command could not be filtered or written."""
 
     def after_change(self) -> Failure:
-        """Return the failure of a command that has made its changes."""
+        """Return this failure with a message that begins with the changes that the command has already made."""
         return Failure(f"The changes on the server were made. {self}", UNKNOWN)
 
 

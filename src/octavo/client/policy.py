@@ -256,7 +256,7 @@ def refusal_message(host: str, status: int, message: str, retry_hint: str = "", 
 
 
 def retry_sentence(retry_at: datetime, now: datetime) -> str:
-    """Return a sentence such as `Try again at 14:05:00.` It names the day unless that is today."""
+    """Return a sentence such as `Try again at 14:05:00.` The sentence names the day unless `retry_at` is today."""
     local_time = localize(retry_at)
     days = (local_time.date() - localize(now).date()).days
     day = "" if not days else "tomorrow " if days == 1 else f"on {local_time:%Y-%m-%d} "

@@ -188,7 +188,7 @@ THREAD_PARSING_BYTES = 256 * 1024
 
 
 class LargeBodyLock:
-    """Gives one request at a time the right to have a large body in memory. Each request has its own object."""
+    """Lets one request at a time have a large body in memory. Each request has a LargeBodyLock, which shares `lock`."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock

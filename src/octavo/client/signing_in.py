@@ -77,7 +77,7 @@ class SignedIn:
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Sentences that say why the token was not stored, and what to do. Empty if it was."""
+    """Sentences that say why the token was not stored, and what to do. Empty if the token was stored."""
     deletion_problem: str = ""
     """Sentences that say why the old token was not deleted, and what to do. Empty without a problem."""
 
@@ -263,7 +263,7 @@ def _as_clause(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read, and a sentence if loading fails. Raises Unauthorized."""
+    """Return the organizations that the token can read, and why loading them failed, or "". Raises Unauthorized."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:

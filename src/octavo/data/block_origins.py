@@ -28,7 +28,7 @@ from octavo.documents.source_reader import parse
 REVISIONS_PER_BATCH = 40
 """Number of revisions that are compared before the user decides whether to compare more."""
 MAX_OTHER_PAGES = 10
-"""If a revision changed more other pages than this, Octavo does not search these pages for moved blocks."""
+"""If a revision changed more than this number of other pages, they are not searched for moved blocks."""
 
 
 @dataclass(frozen=True, slots=True)

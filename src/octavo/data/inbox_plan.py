@@ -217,7 +217,7 @@ class InboxPlanner:
         self.my_id = ""
         """ID of the user. Empty if the user is not known."""
         self.update = START
-        """The update that calls `needed_responses`."""
+        """The update for which `needed_responses` is called."""
         self.lists: Lists = ()
         self.is_from_disk = False
         """True to read all responses from disk, even if they are outdated."""

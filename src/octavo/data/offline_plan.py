@@ -165,7 +165,7 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
 
 
 def needed_for_tree(at: SpaceRef, tree: PageTree, revision_id: str, owner: str) -> Iterator[NeededResponse]:
-    """Yield the needed responses for the pages of `tree`. The fingerprint of pages without time is `revision_id`."""
+    """Yield the needed responses for the pages of `tree`. Pages without a time get the fingerprint `revision_id`."""
     for page in tree.walk():
         if page.type == "document":
             op = page_to_read_op(at, page.id)

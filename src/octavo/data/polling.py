@@ -96,7 +96,7 @@ class Poller:
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Fetch what has changed on the server. Return the changes by other users, also after a failure."""
+        """Fetch what has changed on the server. Return the changes by other users, even if a request failed."""
         self._is_polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")

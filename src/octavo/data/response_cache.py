@@ -189,7 +189,7 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store data that is no response, such as inbox rows and images. `body` returns it in the background."""
+        """Store data that is no response, such as inbox rows and images. `body` returns the data in the background."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
@@ -296,7 +296,7 @@ class ResponseCache:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Write all data, for up to two seconds, and close the file."""
+        """Wait up to two seconds until all data is written, and close the file."""
         self._writer.close()
         self._db.close()
 

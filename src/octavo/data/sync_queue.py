@@ -400,7 +400,7 @@ class SyncQueue:
         return min(self._needed[url].values(), key=lambda needed: (needed.rank, needed.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the rank for `url`. After a failure that affects all requests, it is VISIBLE or less urgent."""
+        """Return the rank for `url`. After a failure that affects all requests, the rank is VISIBLE or less urgent."""
         rank = self._most_urgent(url).rank
         return max(rank, Rank.VISIBLE) if url in self._general_failures else rank
 

@@ -150,7 +150,7 @@ class Syncer(Generic[R]):
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, needed: NeededResponse) -> None:
-        """Fetch a needed response soon, unless the cached one is current. If its request has failed, send it again."""
+        """Fetch a needed response soon, unless the cached one is current. A failed request is sent again."""
         if not self._is_closed:
             self.queue.add(needed, self._now())
             self._schedule_start()
@@ -422,7 +422,7 @@ class Syncer(Generic[R]):
                 self._accept_response(request, response)
 
     def _accept_response(self, request: RunningRequest, response: R) -> None:
-        """Store a fetched response with its version. Pass it to callers and planners unless it is stale. No `await`."""
+        """Store a fetched response with its version. Pass it to callers and planners unless it is stale. Never wait."""
         version = self.queue.end(request, None, self._now())
         value = self._accept(request.op, response, request.is_stale)
         self._store_version(request, version)

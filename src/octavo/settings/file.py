@@ -220,7 +220,7 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 
 def _remove_statement(lines: list[str], line_index: int, statements: list[_Statement]) -> None:
-    """Empty the lines of the statement at `line_index`. If it is the header of a table, empty the whole table."""
+    """In `lines`, empty the statement at `line_index`. If it is the header of a table, empty the whole table."""
     is_header, is_inside = _is_header(lines[line_index]), False
     for first, end, _ in statements:
         if first == line_index or (is_inside and not _is_header(lines[first])):

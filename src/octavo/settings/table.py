@@ -63,7 +63,7 @@ _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILI
 
 
 class InboxFilter(NamedTuple):
-    """A tab of the inbox. Its rows meet all of its conditions."""
+    """A tab of the inbox, which shows the rows that meet all conditions of the tab."""
 
     name: str
     reasons: tuple[str, ...] = ()

@@ -61,7 +61,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml", STATE_FOLDER)
-"""A folder with files must have one of these before its first pull, because another folder may not be for pages."""
+"""A folder with files must have one of these before its first pull, because it may otherwise not be for pages."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:

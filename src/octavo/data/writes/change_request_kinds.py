@@ -70,7 +70,7 @@ async def read_merge_state(send: Send, at: ChangeRequestRef) -> MergeState:
 
 
 async def changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedState, current: MergeState) -> str:
-    """Return sentences that tell the user what has changed from `expected` to `current`. Empty if nothing has."""
+    """Return sentences for the user about what changed from `expected` to `current`. Empty if nothing changed."""
     sentences = []
     if expected.revision is not None and current.change_request.revision != expected.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
@@ -202,7 +202,7 @@ async def _search_for_details(send: Send, attempt: WriteAttempt[change_requests.
 
 
 def details_kind(seen_request: ChangeRequest) -> WriteKind[change_requests.Update]:
-    """Return the kind of an update that is sent only if the details to change are still as in `seen_request`."""
+    """Return a WriteKind that sends an update only if the details to change are still as in `seen_request`."""
 
     async def check(send: Send, attempt: WriteAttempt[change_requests.Update]) -> Check:
         current, names = await send(change_requests.Get(at=attempt.op.at)), attempt.op.model_fields_set - {"at"}

@@ -252,7 +252,7 @@ class OutboxDelivery:
         await self._entries.apply(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
-        """Return why a review cannot be sent: some of its comments were refused. Empty if none was."""
+        """Return why a review cannot be sent: some of its comments were refused. Empty if no comment was refused."""
         if not entry.traits.is_review or not entry.review:
             return ""
         refused_count = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)

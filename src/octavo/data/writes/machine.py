@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Operation[Any])
 
 MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
-"""Maximum difference between the clocks of a server's machines, as Octavo assumes."""
+"""Assumed maximum difference between the clocks of a server's machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,7 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def submit(entry: OutboxEntry, review_id: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Add a pending comment to the review `review_id`. It is held until `held_until`, or queued if that is None."""
+    """Add a pending comment to the review `review_id`: held until `held_until`, or queued if `held_until` is None."""
     due_at = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")

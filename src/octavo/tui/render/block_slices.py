@@ -72,7 +72,7 @@ class SliceBounds(NamedTuple):
 
     whole_block: Block
     start: int
-    """Index of the first child of the slice among the children of the whole block. For code, of the first line."""
+    """Index of the slice's first child in the whole block. For code, index of the first line in the whole block."""
     previous: Block | None = None
     """Child of the whole block just above the slice. None at the block's start, or if the slice begins in a child."""
     is_first: bool = False
@@ -108,8 +108,8 @@ def has_end(block: Block) -> bool:
 
 
 def first_index(block: Block) -> int:
-    """Return the index of the first child of a slice among the children of its whole block. For code, return the index
-    of the first line. 0 if `block` is not a slice."""
+    """Return the index of a slice's first child among the children of the whole block. For code, return the
+    index of the first line of the slice. 0 if `block` is not a slice."""
     bounds = slice_bounds(block)
     return 0 if bounds is None else bounds.start
 

@@ -341,7 +341,7 @@ class ChunkInSections(NamedTuple):
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Only visible blocks become chunks, because there may be tens of thousands."""
+    """Consecutive unchanged blocks. Only visible blocks become chunks, because a page may have tens of thousands."""
 
     old_blocks: Sequence[Block]
     new_blocks: Sequence[Block]

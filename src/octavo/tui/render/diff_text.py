@@ -89,8 +89,8 @@ def _hidden_marks(words: Iterable[model.TextPart], op: str) -> str | None:
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return a changed attribute, such as `invisible characters`, for changed words that look the same in the text.
-    Words of a link to a page look the same too, because its title replaces them."""
+    """Return a changed attribute, such as `invisible characters`, for changed words that look the same in the
+    text. Words of a link to a page look the same too, because the title of the page replaces them."""
     changes = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changes, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changes} == {"mention"}

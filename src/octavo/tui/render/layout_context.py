@@ -92,7 +92,7 @@ def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
 def render_each_run(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[list[StyledText]]:
-    """Return the styled text of each run separately."""
+    """Return the styled text of each run separately. See `render_runs` for the parameters."""
     background = styles.text if base is None else base
     pieces_of_runs: list[list[StyledText]] = []
     clickable: Clickable | None = None
@@ -341,7 +341,7 @@ class ViewState:
         return offset != previous_offset
 
     def is_expanded(self, block: Block) -> bool:
-        """Return True if a collapsible block shows all its content. Before the user changes it, the page decides."""
+        """Return True if a collapsible block shows all its content. The page decides until the user toggles it."""
         return self.expanded.get(
             block.key, bool(block.attrs.get("open")) or block.attrs.get("expanded") in (True, "full")
         )
@@ -430,7 +430,7 @@ class LayoutContext:
     list_depth: int = 0
     deferred: DeferredContent | None = None
     block_above: Block | None = None
-    """The block above the current one in the same container. None for the first block."""
+    """The block above the current block in the same container. None for the first block."""
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """Results of `shared_by_slices`. Each is stored with its block, so that no other block can get the same `id()`."""
 

@@ -132,12 +132,12 @@ class TableGrid:
     aligns: list[str | None]
     widths: list[int]
     rows: list[Block] = field(default_factory=list)
-    """For each row in `body`, its block."""
+    """The block of each row in `body`."""
     omitted_rows: int = 0
     """Number of rows at the end that are left out because the table is too large."""
     gap: int = COLUMN_GAP
     broken_columns: int = 0
-    """Number of columns in which a word is broken. If the table is too wide, one more."""
+    """Number of columns in which a word is broken, plus 1 if the table is too wide."""
 
     @property
     def width(self) -> int:
