@@ -66,7 +66,7 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Return the results of `function` for `items`, in order. Run `limit` calls at a time. Raises the first error."""
+    """Return the results of `function` for `items`, in order. Up to `limit` run at once. Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:
@@ -88,7 +88,7 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Return what `function` returns in a thread. Calls `on_delay` after `delay`. Raises Overdue after `seconds`."""
+    """Run `function` in a thread. Return its result. Call `on_delay` after `delay`. Raises Overdue after `seconds`."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

@@ -27,7 +27,7 @@ def parse_strict_json(text: str | bytes) -> Any:
     """Return the value of JSON that Octavo will send or store. Raises ValueError for invalid JSON, NaN, numbers that
     are too large, and repeated keys. Raises LimitExceededError for too many levels."""
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
-    json.dumps(value, allow_nan=False)  # rejects infinity, as which Python reads the JSON number 1e999
+    json.dumps(value, allow_nan=False)  # rejects infinity: Python reads the JSON number 1e999 as infinity
     return value
 
 

@@ -203,8 +203,8 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last. The
-        user is told about the latter. None if there is neither. Raises ApiError or Failure."""
+        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used
+        last, which the user is told. None if there is neither space. Raises ApiError or Failure."""
         name = self._default_name or _pulled_space_id()
         if name:
             return await self.space(name)

@@ -126,8 +126,8 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it.
-        Empty if the quote is too short."""
+        """Return the blocks whose text contains the quote without the text of their children, else the
+        smallest blocks whose Markdown contains it. Empty if the quote is too short."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_QUOTE_LENGTH:
             return []
@@ -158,7 +158,7 @@ class _PageVersion:
 
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:
-        """The blocks with text of their own, not only in their children, each with this text."""
+        """The blocks that have text outside their children, each with this text."""
         return [
             (block, _normalize(block.text or plain_text(block.runs)))
             for block in self.document.walk()

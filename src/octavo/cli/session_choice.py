@@ -22,7 +22,7 @@ _storage_names = lazy("octavo.client.profiles:StorageNames")
 
 
 class SessionChoice(NamedTuple):
-    """The first session of the app: an account on a server, a folder or the demo. Otherwise, the sign-in screen."""
+    """What the app opens first: an account on a server, a folder, the demo, or the sign-in screen."""
 
     picture_name: str
     """Name under which `FirstPicture` saves the first screen. Empty for the sign-in screen."""

@@ -231,7 +231,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 MAX_SKIPPED_ROWS = 5000
-"""After this number of unreadable rows, `recover` gives up the rest of a table."""
+"""Number of unreadable rows after which `recover` gives up the rest of a table."""
 
 
 def table_names(db: sqlite3.Connection) -> list[str]:

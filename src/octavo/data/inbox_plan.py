@@ -151,7 +151,7 @@ MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of other users whose replies get rank INBOX in an update."""
 MAX_RECHECKED_PAGES = 5
-"""After this number of pages, an update fetches no more lists of threads whose fingerprints are unchanged."""
+"""Number of pages after which an update fetches no more lists of threads whose fingerprints are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)

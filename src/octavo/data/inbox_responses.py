@@ -60,7 +60,7 @@ class InboxResponses:
         return differs
 
     def keep_responses(self, urls: Collection[str]) -> None:
-        """Forget all responses except those with these URLs."""
+        """Forget all responses except those at `urls`."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]
         self.unreduced = {url: response for url, response in self.unreduced.items() if url in urls}

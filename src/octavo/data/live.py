@@ -632,7 +632,7 @@ def affected_path(op: Operation[Any]) -> str:
     """Return the path of the resource that a write changes, such as the path of the space for a merge."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(path.split("/")[:6])  # the path of the site, because several of its lists have the section
+        return "/".join(path.split("/")[:6])  # the path of the site, because several lists of a site have its sections
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":

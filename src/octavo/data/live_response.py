@@ -166,6 +166,6 @@ class Observers(Generic[P]):
         return remove
 
     def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call all callbacks with these arguments. A callback that is added meanwhile is not called."""
+        """Call all callbacks with these arguments. A callback that is added during this is not called."""
         for callback in tuple(self._callbacks):
             callback(*args, **kwargs)

@@ -43,7 +43,7 @@ RETRY_DELAY = 60.0
 """Seconds until Octavo tries again to download a space that could not be fetched."""
 PROGRESS_SECONDS = 0.3
 REPORTS_PER_SAVE = 10
-"""After this number of progress reports, the progress and the size on disk are stored for other processes."""
+"""Number of progress reports after which the progress and the size on disk are stored for other processes."""
 DEFAULT_PAGE_BYTES = 6_000
 """Assumed bytes of a page as long as no page is on disk: the mean of the demo library."""
 MANY_PAGES = 500

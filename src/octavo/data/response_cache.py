@@ -58,7 +58,7 @@ MAX_DERIVED_BYTES = 80_000_000
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 PUTS_PER_EVICTION = 500
-"""After this number of calls of `put`, old responses are deleted."""
+"""Number of calls of `put` after which old responses are deleted."""
 
 
 def never_changes(op: Operation[Any]) -> bool:

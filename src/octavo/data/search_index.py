@@ -86,7 +86,7 @@ MAX_LETTERS = 64_000_000
 MAX_DOCUMENTS = 200_000
 """Maximum number of documents. Pages with only a title are deleted first, then the documents loaded longest ago."""
 WRITES_PER_EVICTION = 500
-"""After this number of written documents, Octavo checks whether the index is too large."""
+"""Number of written documents after which Octavo checks whether the index is too large."""
 MAX_RANKED = 2000
 """Number of matching passages that are ranked, the newest first. Other matches are not found."""
 MAX_HITS_PER_ITEM = 3

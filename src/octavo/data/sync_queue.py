@@ -26,7 +26,7 @@ MAX_BACKGROUND = 4
 STARTS_PER_OLDEST = 8
 """One in this number of background requests fetches the response that has waited longest, whatever its rank."""
 MAX_FAILURES = 3
-"""Background requests pause after this number of failed requests in a row."""
+"""Number of failed requests in a row after which background requests pause."""
 FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 MAX_UNREACHED_PAUSE = timedelta(minutes=1)
 """Maximum pause while the server cannot be reached. It is short, because such requests are no burden for the server."""

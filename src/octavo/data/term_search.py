@@ -18,7 +18,7 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, index_qu
 
 MAX_LOADED_PAGES = 1000
 MAX_MATCHES = 5000
-"""After this number of matches, a search ends."""
+"""Number of matches after which a search ends."""
 _PAGES_PER_STEP = 8
 
 

@@ -180,7 +180,7 @@ class Search:
                 return await self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of a change request. None for main content, or if it is unknown with `--offline`."""
+        """Return the number of a change request. None for main content, or if `--offline` does not know the number."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
@@ -232,7 +232,7 @@ class Search:
 
 
 def excerpt(text: str, words: str) -> str:
-    """Return a short excerpt of a text on one line. It is around the first place that has any of `words`."""
+    """Return a short excerpt of a text on one line, around the first place that has any of `words`."""
     one_line = " ".join(text.split())
     folded_line = fold(one_line)
     starts = [at for word in fold(words).split() if (at := folded_line.find(word)) >= 0]

@@ -37,9 +37,9 @@ T = TypeVar("T")
 SEARCH_INTERVAL = 2.0
 """Seconds between two searches for a lost write."""
 SEARCH_SECONDS = 60.0
-"""Octavo searches for a lost write until this number of seconds after the request."""
+"""Number of seconds after a lost write was sent until which Octavo searches for its result."""
 MAX_LOCK_AGE_SECONDS = 180.0
-"""After this number of seconds, a lock belongs to a process that has ended. Older locks are ignored."""
+"""Age in seconds from which a lock is ignored: it belongs to a process that has ended."""
 _SENDING_LOCK = "direct"
 """Name of the lock file that processes share while they send direct writes."""
 _POLL_SECONDS = 0.1

@@ -233,9 +233,9 @@ EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed"
 MAX_PAUSE = timedelta(minutes=5)
 """Maximum time between a search that found nothing and the next search or attempt."""
 MAX_OWN_FAILURES = 5
-"""After this number of `own_failures`, a write no longer delays later writes."""
+"""Number of `own_failures` after which a write no longer delays later writes."""
 MAX_BLOCKING_SEARCHES = 5
-"""After this number of failed searches, a write no longer delays later writes."""
+"""Number of failed searches after which a write no longer delays later writes."""
 MAX_WRITE_AGE = timedelta(hours=24)
 """A write that is older is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)

@@ -185,7 +185,7 @@ class Outbox:
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
 
     def start(self) -> None:
-        """Start the worker, unless it is running. It also notices what other processes change in state.db."""
+        """Start the worker, unless it is running. The worker also notices what other processes change in state.db."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)

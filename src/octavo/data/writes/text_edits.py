@@ -129,7 +129,7 @@ async def apply_suggestions(
 
 
 async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome) -> SendResult[TermOutcome]:
-    """Undo `apply_suggestions`: restore the texts and reopen the threads. Send nothing if a page was edited since."""
+    """Undo `apply_suggestions`: restore the texts and reopen the threads. Send nothing if a page was edited later."""
     changes = {page: _reversal(each) for page, each in outcome.texts.items() if each.before != each.after}
     sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
     if sent.result is not None and sent.result.refused:

@@ -407,7 +407,7 @@ def _row_attribute_changes(
         # The cell itself shows a changed `value`, such as a rating, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    # A cell may have the same link as its card, whose change is yielded above.
+    # A cell may have the same link as its card. The change of the link is then yielded above.
     row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:

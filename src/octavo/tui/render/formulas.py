@@ -311,7 +311,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _LatexReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Return subscript and superscript after `sign` (`^` or `_`, already read). None in place of a missing one."""
+        """Return the subscript and superscript that begin with `sign` (already read). None for one that is missing."""
         scripts: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")

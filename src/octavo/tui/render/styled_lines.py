@@ -149,8 +149,8 @@ def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]
                 text = set_cell_size(text, high)
                 if low:
                     head = set_cell_size(text, low)
-                    is_kept = text.startswith(head)
-                    text = text[len(head) :] if is_kept else " " + text[len(head) :]
+                    is_head_whole = text.startswith(head)
+                    text = text[len(head) :] if is_head_whole else " " + text[len(head) :]
             line_pieces.append(piece._replace(text=text))
         column += width
     return line_pieces
@@ -591,7 +591,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
         cell_ends: Sequence[int] = range(len(word) + 1)
         letter_ends = cell_ends
     else:
-        # After an even number of joiners at the start, Rich gives no width to the next letter. So skip pairs.
+        # If a word begins with two joiners, Rich gives no width to the next letter. So skip pairs of joiners.
         joiner_count = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
         graphemes, _ = split_graphemes(word[joiner_count:])
         letter_ends = [0, *(joiner_count + end for _, end, _ in graphemes)]

@@ -442,7 +442,7 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[StyledText]:
-    """Return a cell as styled text, for example stars for a rating. Empty for None: a merged cell covers the column."""
+    """Return a cell as styled text, such as stars for a rating. Empty if `cell` is None (covered by a merged cell)."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")

@@ -67,7 +67,7 @@ class VirtualLines(Generic[U]):
             self.use_rendered_chunks(rendered_chunks)
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
-        """Store heights and lines from the background thread, unless a chunk changed or was rendered meanwhile."""
+        """Store heights and lines of the background thread. Skip chunks that were changed or rendered meanwhile."""
         for index, height in rendered_chunks.heights.items():
             if self._is_exact[index] or index in self.outdated_indexes:
                 continue
@@ -99,7 +99,7 @@ class VirtualLines(Generic[U]):
         return sum(self._heights[:index])
 
     def chunk_at(self, line: int) -> tuple[int, int]:
-        """Return the index of the chunk that contains the line `line` of the page, and the line's index in it."""
+        """Return the index of the chunk that shows the line `line` of the page, and the index of the line in it."""
         ends = list(accumulate(self._heights))
         index = min(bisect_right(ends, line), max(0, len(ends) - 1))
         return index, max(0, line - self.lines_above(index))
