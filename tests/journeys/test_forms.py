@@ -289,6 +289,19 @@ async def test_secret_that_another_user_changed_is_not_shown(stage: Stage) -> No
         assert "s3cret" not in run.text
 
 
+async def test_draft_does_not_store_secrets_that_the_user_has_not_changed(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        headers = {"X-Key": "s3cret"}
+        created = mcp_servers.Create(at=DOCS, name="Tides", url="https://sea.example", headers=headers)
+        server = await run.ask(created, NOOR)
+        await FormOpener(run).open(mcp_servers.Update, arguments={"at": DOCS}, item=server)
+        await run.press(*"Low t", "escape")
+        (draft,) = run.app.session.drafts.all()
+        assert "Low t" in draft.text
+        assert "https://sea.example" in (draft.base or "")
+        assert "s3cret" not in f"{draft.text}{draft.base}"
+
+
 @pytest.mark.before_release
 async def test_value_already_set_by_another_user_is_not_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:

@@ -281,7 +281,8 @@ class FormState:
         self.may_be_sent = False
         """True if the server may have got these texts, but the result is unknown. Stored with the draft."""
         self._uploads = FormUploads(form.shell)
-        edited = json.dumps(self.initial_texts, ensure_ascii=False) if form.item is not None else None
+        shown_texts = {each.name: self.initial_texts[each.name] for each in self.fields if not each.is_masked}
+        edited = json.dumps(shown_texts, ensure_ascii=False) if form.item is not None else None
         self.form_draft = DialogDraft(form.shell, form.draft_name, edited)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
