@@ -110,10 +110,7 @@ def _read_table(state: StateBlock, start: int, end: int) -> bool:
     if not table(state, start, limit, False):
         return False
     if state.line == limit < end and not state.isEmpty(limit):
-        last_line = limit
-        while last_line < end and not state.isEmpty(last_line) and state.sCount[last_line] >= state.blkIndent:
-            last_line += 1
-        _push_source(state, limit, last_line, "This table has too many cells, so the rest is shown as source.")
+        _push_rest_of_table(state, limit, end)
     columns, has_divider = 0, False
     for token in state.tokens[first_token:]:
         if token.type == "th_open":
@@ -133,6 +130,13 @@ def _read_table(state: StateBlock, start: int, end: int) -> bool:
     if has_divider:
         state.push("hr", "hr", 0).map = [state.line - 1, state.line]
     return True
+
+
+def _push_rest_of_table(state: StateBlock, start: int, end: int) -> None:
+    last = start
+    while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    _push_source(state, start, last, "This table has too many cells, so the rest is shown as source.")
 
 
 def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -381,10 +385,8 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if state.env["placeholders"].end_at(state.src, position) is not None:
             return False
         name = match[1].lower()
-        if not re.fullmatch(_BLOCK_ELEMENTS, name):
-            line = state.src[position : min(line_end, position + _MAX_LINE_LENGTH + 1)]
-            if silent or len(line) > _MAX_LINE_LENGTH or not re.match(_ONE_TAG, line):
-                return False
+        if not re.fullmatch(_BLOCK_ELEMENTS, name) and (silent or not _is_one_tag(state.src[position:line_end])):
+            return False
         if silent:
             return True
         after = _end_of_element(state, name, position, start, end)
@@ -432,6 +434,10 @@ def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
         state.tShift[line] -= width
         state.sCount[line] = max(state.blkIndent, state.sCount[line] - surplus_width)
         line += 1
+
+
+def _is_one_tag(line: str) -> bool:
+    return len(line) <= _MAX_LINE_LENGTH and re.match(_ONE_TAG, line) is not None
 
 
 def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
@@ -519,15 +525,20 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
         return False
     placeholder_end = state.env["placeholders"].end_in_paragraph(state.src, state.pos)
     if placeholder_end is None:
-        # For a long tag, the rule of markdown-it would need too much memory.
-        is_long = state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) < 0
-        return is_long and _read_html_tag_to(state, find_tag_end(state.src, state.pos), silent)
+        return _long_html_tag(state, silent)
     if placeholder_end > state.posMax:
         return False
     if not silent:
         state.pending += state.src[state.pos : placeholder_end]
     state.pos = placeholder_end
     return True
+
+
+def _long_html_tag(state: StateInline, silent: bool) -> bool:
+    """Read a long HTML tag, for which the rule of markdown-it would need too much memory."""
+    if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
+        return False
+    return _read_html_tag_to(state, find_tag_end(state.src, state.pos), silent)
 
 
 def loose_element_rule(state: StateInline, silent: bool) -> bool:

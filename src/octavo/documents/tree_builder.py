@@ -328,9 +328,7 @@ class Builder:
         if kind == "list":
             is_ordered = token.type == "ordered_list_open"
             attrs = {"ordered": is_ordered, "start": int(token.attrs.get("start", 1) or 0) if is_ordered else 1}
-            next_tokens = self._tokens[self._index : self._index + 3]
-            # Without blank lines between the items, the parser hides their paragraphs.
-            attrs["tight"] = next((each.hidden for each in next_tokens if each.type == "paragraph_open"), True)
+            attrs["tight"] = _is_tight(self._tokens, self._index)
         elif kind == "footnote":
             self._lines = self._lines_of_first_block()
             attrs = {"label": str(token.meta.get("label") or token.meta.get("id", 0) + 1)}
@@ -455,3 +453,8 @@ _READERS: dict[str, Callable[[Builder, Token], object]] = {
     "platform_tag": lambda builder, token: builder._add_tag(token.meta["tag"]),
     "footnote_block_close": Builder._close_footnotes,
 }
+
+
+def _is_tight(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a list has no blank lines between its items, so that the parser hides their paragraphs."""
+    return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

@@ -183,9 +183,7 @@ class LinksScreen(ListView[LinkLocation]):
             self._locations_by_section[section] = []
         for link in snapshot.value.items if snapshot.value else ():
             target_location = link.target_reference or Location()
-            section = "external" if target_location.kind == "url" else "internal"
-            if link.status in ("broken", "in-app"):
-                section = link.status
+            section = _section_of(link, target_location)
             title, url = _target_title(target_location, self.space.id), target_location.url or ""
             kind = _KINDS.get(target_location.kind, target_location.kind)
             is_embedded = link.relation == "dependsOn"
@@ -330,6 +328,12 @@ _EMPTY = {
     "external": "No external links in this space.",
     "backlinks": "No other page links to this page.",
 }
+
+
+def _section_of(link: Link, target: Location) -> str:
+    if link.status in ("broken", "in-app"):
+        return link.status
+    return "external" if target.kind == "url" else "internal"
 
 
 def _target_title(target: Location, space_id: str) -> str:

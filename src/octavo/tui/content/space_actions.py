@@ -70,8 +70,7 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
                 partial(_import, app, item),
                 "Import pages",
                 "from a website, a document, or an archive",
-                disabled_reason=no_writes
-                or ("" if item.permissions.edit else f"You need the Editor role in {title_of(item)} to import pages."),
+                disabled_reason=no_writes or _why_no_import(item),
             ),
             Choice(
                 partial(_duplicate, app, target, item),
@@ -190,6 +189,12 @@ def _transfer_operation(item: SpaceOrCollection, organization_id: str) -> Operat
     if isinstance(item, Space):
         return spaces.Transfer(at=item.ref, organization=organization_id)
     return collections.Transfer(at=CollectionRef(collection_id=item.id), organization=organization_id)
+
+
+def _why_no_import(space: Space) -> str:
+    if space.permissions.edit:
+        return ""
+    return f"You need the Editor role in {title_of(space)} to import pages."
 
 
 def _import(app: Shell, space: Space) -> None:

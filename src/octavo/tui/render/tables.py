@@ -613,8 +613,9 @@ def _fit_table(
 def sample_rows(block: Block) -> Block:
     """Return a long table with only its longest and first rows, shortened, to measure the column widths."""
     block = unmerge_cells(block)
-    rows = [row.children[:MAX_TABLE_COLUMNS] for row in block.children]
-    by_column = zip_longest(*([sum([len(run.text) for run in cell.runs]) for cell in row] for row in rows), fillvalue=0)
+    by_column = zip_longest(
+        *(map(_text_length, row.children[:MAX_TABLE_COLUMNS]) for row in block.children), fillvalue=0
+    )
     reversed_indexes = range(len(block.children) - 1, -1, -1)
     longest_rows = [nlargest(_SAMPLED_LONGEST_ROWS, reversed_indexes, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}
@@ -627,6 +628,10 @@ def sample_rows(block: Block) -> Block:
             sample[index] = shorten_row(block.children[index])
             remaining_cost -= layout_cost(sample[index], _SAMPLE_COST)
     return block._replace(children=tuple(sample[index] for index in sorted(sample)))
+
+
+def _text_length(cell: Block) -> int:
+    return sum([len(run.text) for run in cell.runs])
 
 
 _MAX_NAME_WIDTH = 24

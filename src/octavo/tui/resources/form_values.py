@@ -204,8 +204,7 @@ def _add_values(
         return errors
     present_values = {path: value for path, value in values_by_path.items() if value is not None}
     if not present_values:
-        spec = SPECS.get(operation)
-        if values_by_path and spec is not None and operation_field not in spec.nullable:
+        if values_by_path and not _is_nullable(operation, operation_field):
             return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
         values |= {path[0]: None for path in values_by_path}
         return {}
@@ -215,11 +214,19 @@ def _add_values(
         **{path: value for path, value in constants.items() if path[:-1] in parent_paths},
         **present_values,
     }.items():
-        parent = values
-        for name in path[:-1]:
-            parent = parent.setdefault(name, {})
-        parent[path[-1]] = value
+        _set_path(values, path, value)
     return {}
+
+
+def _is_nullable(operation: type[Operation[Any]], operation_field: str) -> bool:
+    spec = SPECS.get(operation)
+    return spec is None or operation_field in spec.nullable
+
+
+def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    for name in path[:-1]:
+        values = values.setdefault(name, {})
+    values[path[-1]] = value
 
 
 def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:

@@ -19,7 +19,7 @@ from octavo.api.wire import url_path
 from octavo.data.live import Snapshot
 from octavo.tui.core.item_info import show_info
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview, browse_commands
-from octavo.tui.core.routes import ToPage
+from octavo.tui.core.routes import Route, ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import focus_if, is_covered, show_load_error
 from octavo.tui.resources import resource_commands, site_tree
@@ -117,6 +117,13 @@ def selected_site_part(view: BrowserScreen) -> site_tree.SelectedSitePart | None
     return site_tree.selected_site_part(
         level.resource, level.arguments, level.parent, view.snapshot.value, view.rows.item
     )
+
+
+def _open_route(view: BrowserScreen, route: Route) -> None:
+    if isinstance(route, ToPage) and view.shell.workspace.space(route.space_id) is None:
+        view.shell.explain("You do not have access to this space.")
+    else:
+        view.shell.go(route)
 
 
 def _why_no_selection(view: BrowserScreen) -> str:
@@ -390,10 +397,7 @@ class BrowserScreen(ListView[Any]):
         why_not_create = resource_commands.why_not_create(self.shell, self.level.current_table())
         self.rows.state.hint = _empty_table_hint(resource, reason, self.level.parent, why_not_create)
         if snapshot.value is not None:
-            items = resource.items(snapshot.value)
-            if resource.derive_items is not None:
-                items = resource.derive_items(items, self.level.parent, _lookup_responses(self, resource))
-            items = self.table.sort_items(items, self.name_of)
+            items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
                 self.show_list_page(snapshot.value, items)
             else:
@@ -489,10 +493,7 @@ class BrowserScreen(ListView[Any]):
         if (item := self.rows.item) is None:
             return
         if (route := resource.route(item)) is not None:
-            if isinstance(route, ToPage) and self.shell.workspace.space(route.space_id) is None:
-                self.shell.explain("You do not have access to this space.")
-            else:
-                self.shell.go(route)
+            _open_route(self, route)
         elif resource.open_dialog is not None:
             resource.open_dialog(self.shell, self.level.arguments, item)
         elif resource.children:
@@ -565,6 +566,13 @@ def _lookup_responses(browser: BrowserScreen, resource: Resource[Any]) -> dict[t
         lookup: browser.live.peek(build_largest_list_operation(lookup, browser.level.arguments)).value
         for lookup in resource.lookups
     }
+
+
+def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
+    items = resource.items(response)
+    if resource.derive_items is None:
+        return items
+    return resource.derive_items(items, view.level.parent, _lookup_responses(view, resource))
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:

@@ -27,6 +27,7 @@ from octavo.tui.resources.resource import (
     Arguments,
     ReferenceList,
     Resource,
+    UndoFactory,
     build_operation,
     reference_lists,
 )
@@ -47,9 +48,7 @@ def open_create_form(
         name = _read_item(resource.title, response)
         why_no_undo = _why_not_deletable(resource, response)
         if undo_factory is not None:
-            prefixed_ops = [("Could not undo the role changes", each) for each in undo_factory(operation) or ()]
-            message = "Undid the role changes."
-            undo = _undo_of(live, "undo the role changes", prefixed_ops, message) if prefixed_ops else None
+            undo = _undo_roles(live, operation, undo_factory)
         else:
             undo = None if why_no_undo else _undo_creation(live, resource, arguments, operation, response)
         notice = f"{resource.create_verbs[1]} {name or f'the {resource.singular}'}."
@@ -295,6 +294,13 @@ def _undo_creation(
     verb, past_verb = resource.delete_verbs
     failure_prefix = f"Could not {verb} {name}"
     return _undo_of(live, f"{verb} {name}", [(failure_prefix, delete_operation)], f"{past_verb.capitalize()} {name}.")
+
+
+def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory) -> DirectUndo | None:
+    if not (ops := undo_factory(operation)):
+        return None
+    failure_prefix = "Could not undo the role changes"
+    return _undo_of(live, "undo the role changes", [(failure_prefix, each) for each in ops], "Undid the role changes.")
 
 
 def _read_item(read: Callable[[Any], str], response: Any) -> str:
