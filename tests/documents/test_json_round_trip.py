@@ -21,7 +21,8 @@ from tests.documents.json_pages import PAIRS
 from tests.documents.test_markdown_notations import CASES
 
 FURTHER = {
-    "heading levels": '##### Five\n\n###### Six **bold** ##\n\n<h4 align="right" id="own">Four</h4>',
+    "heading levels": '##### Five\n\n###### Six **bold** ##\n\n<h4 align="right" id="own">Four</h4>'
+    '\n\n## A <a id="a-2024"></a>',
     "paragraphs": '<p dir="rtl">שלום</p>\n\n<p align="right">a <u>b</u><br>c</p>\n\nA line\\\n1. no list\\\n# no heading\\\n\\##none\\\n- no item',
     "loose list": "* a\n\n  b\n\n* c\n\n- other\n- list\n\n3. x\n\n4. y\n\n   ```\n   code\n   ```",
     "tasks in lists": "1. [x] a\n2. [ ] b\n\n* [ ] c\n* d",
@@ -45,6 +46,7 @@ FURTHER = {
     "openapi": '{% openapi-operation spec="s" path="/p" method="get" fullWidth="true" expanded="false" %}\n[words](https://a.example)\n{% endopenapi-operation %}',
     "condition": "{% if a == 1 %}\none\n{% elseif b %}\ntwo\n{% else %}\nthree\n{% endif %}",
     "button": '<button class="button primary" data-action="ask" data-query="q" data-icon="bolt" disabled>Ask</button> b',
+    "color": '<a data-footnote-ref href="#user-content-fn-1"><mark style="color:red;">a</mark></a>\n\n[^1]: b',
     "footnotes": "a[^1] b[^note] c[^1]\n\n[^1]: one\n\n    more\n\n[^note]: two[^1]\n\n[^unused]: three",
     "include": '{% include "x.md" %}\n\nShared words.\n\n{% endinclude %}',
     "marks": "**a**b ***c*** **d *e*** ~~f~~ `` g`h `` <u>i</u> **`j`** <mark>k</mark> *l*m **(n)**. **o.**p [**q** r](s.md) **[t](u.md)** x<sup>*y*</sup>",

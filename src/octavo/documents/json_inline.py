@@ -165,7 +165,9 @@ class InlineReader:
                 self.notes.append((label, body))
             words = "".join(run.text for run in inner_runs)
             marks = inner_runs[0].marks if inner_runs else _marks_of(data)
-            yield Run(words or label, marks, None, "footnote", {"label": label, **({"inline": True} if words else {})})
+            attrs = {name: value for run in inner_runs[:1] for name, value in run.attrs.items() if "mark" in run.marks}
+            attrs |= {"label": label, "inline": True} if words else {"label": label}
+            yield Run(words or label, marks, None, "footnote", attrs)
         else:
             yield from inner_runs or _unknown_runs(kind, node, data)
 

@@ -99,7 +99,7 @@ def _text_block(block: Block) -> str:
     heading_id = attrs.get("id")
     is_explicit = (
         bool(heading_id)
-        and re.fullmatch(re.escape(anchor_of_title(plain_text(block.runs))) + r"(?:-\d+)?", str(heading_id)) is None
+        and re.fullmatch(re.escape(anchor_of_title(plain_text(block.runs))) + r"(?:-\d{1,2})?", str(heading_id)) is None
     )
     if attrs.get("align") or attrs.get("dir"):
         attributes = {name: attrs.get(name) for name in ("align", "dir")} | {"id": heading_id if is_explicit else None}
@@ -212,7 +212,7 @@ def _html_marks(run: Run, words: str, marks: frozenset[str]) -> str:
     for mark, tag in _TAGS.items():
         if mark in marks:
             words = f"<{tag}>{words}</{tag}>"
-    has_colors = run.kind in ("text", "code") and bool(run.attrs)
+    has_colors = run.kind in ("text", "code", "footnote") and bool({"color", "background"} & run.attrs.keys())
     if "mark" in marks or has_colors:
         colors = {"color": run.attrs.get("color"), "background-color": run.attrs.get("background")}
         style = "".join(f"{name}:{value};" for name, value in colors.items() if value) if has_colors else ""

@@ -328,7 +328,8 @@ class _Writer:
                 name = "button"
             case "footnote":
                 label, is_inline = str(attrs.get("label", "")), attrs.get("inline")
-                return self._annotation(label, [_leaf(run.text, marks)] if is_inline else [], marks)
+                colors = {name: attrs[name] for name in ("color", "background") if name in attrs}
+                return self._annotation(label, [_leaf(run.text, marks, colors)] if is_inline else [], marks)
             case _:
                 if run.kind == "code":
                     marks = sorted({*marks, "code"})
