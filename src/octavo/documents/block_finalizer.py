@@ -86,7 +86,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
-    """Move the text of child paragraphs, and of children of `kinds`, into the draft. Remove and return the others."""
+    """Move the text of child paragraphs and of children of `kinds` into `draft`. Remove and return other children."""
     other_children = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:
@@ -289,7 +289,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child_digest: str) -> str:
-    """Return a hash of a block's text or title. Unless it is plain text, its kind and first child are hashed, too."""
+    """Return a hash of a block's text or title. Without text or with children, hash kind and first child, too."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:

@@ -240,7 +240,7 @@ _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """A block with what happened to it. `old` or `new` is None if that version has no such block."""
+    """A block with what happened to it. `old` or `new` is None if that version of the page has no such block."""
 
     status: BlockStatus
     old: Block | None

@@ -70,7 +70,7 @@ _MAX_PAIRS = 250_000
 
 def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = frozenset()) -> list[Pair]:
     """Pair the blocks of two versions in order. A block without a counterpart is paired with None. A block whose
-    `look_id` is in `moved_look_ids` is only paired with an equal block."""
+    `look_id` is in `moved_look_ids` is only paired with a block that looks the same."""
     pairs: list[Pair] = []
     ranges = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in ranges if not each.equal]
@@ -198,8 +198,8 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_ids_of_copies(
     gaps: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node], movable_ids: Set[int]
 ) -> set[int]:
-    """Return the look IDs of blocks that equal a block elsewhere only because either was edited at its place. A block
-    counts if it is the only one of its edit that may have moved."""
+    """Return the look IDs of blocks that equal a block elsewhere only because one of them was edited in place. In each
+    edit, only one of the old and the new block may be movable."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
     # Each copy that is found makes the next block of a series the only one of its edit, in either direction.
@@ -411,7 +411,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozense
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table for `best_pairs`. `[i][j]` is the highest sum of pairs whose indexes are at least i and j."""
+    """Return a table for `best_pairs`. `[i][j]` is the highest total value of pairs with indexes from i and j on."""
     best_totals = [[0.0] * (width + 1)]
     for values in reversed(pair_values):
         totals_below = best_totals[-1]

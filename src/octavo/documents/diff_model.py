@@ -19,7 +19,7 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words of a compared text with the same change, which is `op`."""
+    """Adjacent words of a compared text that all changed in the same way, or not at all. `op` is the kind of change."""
 
     op: Op
     run: Run
@@ -90,7 +90,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in a changed row. `words` is None if its text stayed. `old` or `new` is None if that version lacks it."""
+    """A cell in a changed row. `words` is None if its text stayed. `old` or `new` is None for a version without it."""
 
     old: Block | None
     new: Block | None
@@ -195,7 +195,7 @@ class RestructuredBlocks:
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """Such as `list → hint`. It is about the next entry if `old` and `new` are empty. Empty if `entries` have notes."""
+    """Text such as `list → hint`. Without `old` and `new`, about the next entry. Empty if `entries` have notes."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes of the new blocks and of their content. For a replaced section, its removed and added blocks."""
 

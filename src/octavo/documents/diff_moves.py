@@ -97,7 +97,7 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn a move back into a kept block if no other kept block is between the old and the new position."""
+    """In `siblings`, turn a move back into a kept block if no other kept block is between its old and new position."""
     result: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
@@ -180,7 +180,7 @@ class _MoveFinder:
     def move_edited(
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn a removed and an added block of the same kind into a move if their similarity is at least `at_least`."""
+        """Turn removed and added blocks of the same kind into moves if their similarity is at least `at_least`."""
         removed_by_kind: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):

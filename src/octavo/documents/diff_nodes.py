@@ -152,7 +152,7 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run, including kind, attributes and link. Kind and mark `code` are the same."""
+    """Return the format of a run: marks, kind, attributes and link. The kind `code` equals the mark `code`."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -433,7 +433,7 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(drafts: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return `drafts` with `replacements` in place of drafts of the same blocks, in the order of both versions."""
+    """Return `drafts` in the order of both versions. Each of `replacements` replaces the drafts of its blocks."""
     removed_drafts = [draft for draft in drafts if draft.old is not None]
     added_drafts = [draft for draft in drafts if draft.old is None]
     ordered_drafts: list[DraftEntry] = []

@@ -166,7 +166,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response that has its description as an attribute, and its other content."""
+    """Return a response with its description as an attribute instead of children. Also return the other children."""
     descriptions = [
         child
         for child in node.children

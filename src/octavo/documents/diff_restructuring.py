@@ -154,7 +154,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """Return a plain comparison if a draft with a note has one old and one new block of equal kind, else the draft."""
+    """Return a plain comparison if a draft with a note has one old and one new block of one kind, else the draft."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])
@@ -173,8 +173,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(drafts: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
-    """Return how often each text occurs in each draft, as pairs of old and new counts. Also map each edited text to its
-    old form. The counts use the old form."""
+    """Return how often each text occurs in each draft, as pairs of old and new counts. Also return a map from each
+    edited text to its old form, which the counts use."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([draft.old for draft in drafts], [draft.new for draft in drafts])
@@ -302,8 +302,8 @@ def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """Divide pairs into the additions and removals before a restructuring, the restructuring, and those after it. A
-    container of which no block was kept is added or removed as a whole."""
+    """Divide pairs into the additions and removals before a restructuring, the restructuring, and the additions and
+    removals after it. A container of which no block was kept is added or removed as a whole."""
 
     def containers(pairs: Iterable[_Pair]) -> set[int]:
         return {id(part.path[0]) for pair in pairs for part in pair if part is not None and part.path}
@@ -463,9 +463,8 @@ def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
 
 
 def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[Sequence[Node], Sequence[Node]]:
-    """Return the containers around each of the two blocks. If one block is in more containers, leave out the outer
-    containers of a titled container that both versions have, and outer lists while only one of the two outermost lists
-    is numbered."""
+    """Return the containers around each block. If one block is in more containers, leave out the outer containers of a
+    titled container that both versions have, and outer lists while only one of the outermost lists is numbered."""
     old_path, new_path = old.path, new.path
     depth = min(len(old_path), len(new_path))
     old_end, new_end = old_path[-depth:], new_path[-depth:]

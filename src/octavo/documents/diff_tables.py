@@ -53,7 +53,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, are_untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns that have enough equal cells. If the tables are untitled, pair other columns by position."""
+    """Pair columns with enough equal cells. If the tables are untitled, pair the columns between by position."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -227,8 +227,8 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return for each column the text of the cell in the longer and in the shorter version of `row`. With `is_join`,
-    the new version is the longer one. Both texts are empty if any cell of the shorter version has the longer's text."""
+    """Return the texts of the cell in each column: in the longer and in the shorter version of `row`. With `is_join`,
+    the new version is the longer one. Both are empty if the shorter version has a cell with the longer text."""
     shorter_row, longer_row = (row.old, row.new) if is_join else (row.new, row.old)
     assert shorter_row is not None
     assert longer_row is not None
@@ -383,7 +383,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, old_texts: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Compare a new block with the old versions of its texts. `old_texts` has them by `id()` of the new text."""
+    """Compare a new block with the old versions of its texts, which `old_texts` has by `id()` of the new text."""
     if node.kind in _TEXT_KINDS and old_texts[id(node)].block.runs == node.block.runs:
         return DraftEntry("same", _with_cell_text(node, old_texts), node)
     return compare(_with_cell_text(node, old_texts), node)
@@ -414,7 +414,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the old version of the table `grid`, with only the texts in `old_texts`, by `id()` of the new cell."""
+    """Return the old version of the table `grid`. Its only texts are `old_texts`, given by `id()` of the new cell."""
     rows = []
     for row in grid.children:
         cells = [

@@ -188,8 +188,8 @@ def _code_span(text: str) -> str:
 def _with_marks(
     run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
 ) -> str:
-    """Return `markdown`, the text of a run, in its marks except `excluded`. White space at its ends stays outside.
-    Signs such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
+    """Return `markdown`, the text of a run, with the marks of the run around it, except `excluded`. White space at its
+    ends stays outside. Signs such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
     marks = run.marks - excluded
     if not marks and not (run.kind in ("text", "code") and run.attrs):
         return markdown

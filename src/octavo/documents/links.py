@@ -499,7 +499,7 @@ class PageReference:
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
-    """Use of the URL in the block, or the first of several. `link` for reusable content and specifications."""
+    """Use of the URL in the block, the first if there are several. `link` for reusable content and specifications."""
     lines: tuple[int, int] = (0, 0)
     """The `lines` of the block."""
 

@@ -196,7 +196,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line before `end` that begins with a tag of the same name. -1 if there is none."""
+    """Return the first line after `tag` that begins with a tag of this name before `end`. -1 if there is none."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other_tag = state.env["tags"].tag_at(position)
@@ -462,8 +462,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the one with the next `text` from `position` on, except `</table` of inner tables. None if
-    `text` is not before `end_line`, or not on the first `max_lines` lines from `first_line` on."""
+    """Return the line after the line with the next `text`, searched from `position` on. `</table` of inner tables is
+    skipped. None if `text` is not before `end_line`, or not on the first `max_lines` lines from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found_position = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)

@@ -499,8 +499,8 @@ def page_nodes(
     text_field: Literal["document", "text"] = "document",
     texts: Mapping[str, str] = NO_ATTRS,
 ) -> Pages:
-    """Return a page tree as JSON, in the form of `revision_content`. Only the first of several pages with one ID is
-    included. `text_field` and `texts` are those of `revision_content`, for pages that are not JSON yet."""
+    """Return a page tree as JSON, in the form of `revision_content`. Only the first of several pages with the same ID
+    is included. `text_field` and `texts` are those of `revision_content`, for pages that are not JSON yet."""
     seen_ids: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
@@ -530,7 +530,7 @@ def _file_node(file: File) -> Json:
 
 
 def _fields_set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields that the server sent, except `excluded` and False flags, and always `type` and `title`."""
+    """Return the fields that the server sent, except `excluded` and False flags. Always include `type` and `title`."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     set_fields = {name: value for name, value in node.items() if value is not False}
     return {**set_fields, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}

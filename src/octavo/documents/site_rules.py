@@ -54,7 +54,7 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return an expression's value with the variables `names`. UNKNOWN if invalid, or without a needed property."""
+    """Return an expression's value with the variables `names`. UNKNOWN if invalid, or if a property is missing."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:
@@ -276,7 +276,7 @@ class RedirectChain:
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
-    """Return the redirects that a browser follows from `source`. `targets` maps sources to targets, None if missing."""
+    """Return the redirects that a browser follows from `source`. `targets` maps sources to targets (None: missing)."""
     targets_by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
     steps, seen_paths = [source], {path}
     while path in targets_by_path:
@@ -292,7 +292,7 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
-    """Return for each redirect how the chain that begins with it ends. `targets` is that of `follow_redirects`."""
+    """Return how the chain from each redirect ends, by its source. `targets` is that of `follow_redirects`."""
     targets_by_path = _targets_by_path(targets, site)
     ends_by_path: dict[str, ChainEnd] = {}
     for first_path in targets_by_path:

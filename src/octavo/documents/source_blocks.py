@@ -521,7 +521,7 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closing_fences and stripped == stripped[0] * len(stripped):
             closing_fences[stripped[0]].append((number, len(stripped)))
-    # `longest_from` has the length of the longest closing fence that remains. A longer opening fence is not searched.
+    # `longest_from[i]` is the length of the longest closing fence from index i on. A longer opening fence stays open.
     longest_from = {
         sign: list(accumulate((length for _, length in reversed(lines_and_lengths)), max))[::-1]
         for sign, lines_and_lengths in closing_fences.items()

@@ -156,7 +156,7 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current` with the blocks `keys`, and changes next to them, as in `old`. Raises UnknownBlock."""
+    """Return `current` after reverting the blocks `keys`, and changes next to them, to `old`. Raises UnknownBlock."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -244,13 +244,13 @@ class ThreadAnchors:
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
-        """Return this object if `document` and `is_complete` are those it was made with, else a new one."""
+        """Return this object if it was made with `document` and `is_complete`, else a new one."""
         is_same = document is self.document and is_complete == self.is_complete
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block: the block that they are on, or else the first with the text that
-        they quote. The key is "" for threads without a block."""
+        """Return threads by the key of their block: the block that they are on, or else the first block with the text
+        that they quote. The key is "" for threads without a block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
@@ -317,10 +317,10 @@ class ThreadAnchors:
 
     def most_similar_key(self, text: str) -> str:
         """Return the key of the block whose text is most similar to `text`. Empty if none is similar."""
-        old_text = _normalize(text)
-        if len(old_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
+        normal_text = _normalize(text)
+        if len(normal_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""
-        index = most_similar(old_text, [text[: len(old_text)] for _, text in self.leaves], _MIN_SIMILARITY)
+        index = most_similar(normal_text, [text[: len(normal_text)] for _, text in self.leaves], _MIN_SIMILARITY)
         return self.leaves[index][0] if index is not None else ""
 
     @cached_property

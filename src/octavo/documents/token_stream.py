@@ -87,7 +87,7 @@ class ClosedTags:
                 self._closed_tags[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token whose tag may still get an end tag after `position`, else None."""
+        """Return the index of the first token whose tag may get an end tag at or after `position`, else None."""
         candidates: list[int] = []
         for name, open_tags in self._open_tags.items():
             if open_tags and self._last_positions.get(name, -1) >= position:
@@ -284,9 +284,9 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first_line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the complete blocks in a range of the source, as pairs of tokens and end position. Also return how
-        many characters and lines they have. `first_line` is the line of `start`. Raises BlockTooLarge for a first block
-        that is too large."""
+        """Return the complete blocks in a range of the source, as pairs of tokens and end position, and their numbers
+        of characters and lines. `first_line` is the line of `start`. Raises BlockTooLarge if the first block is too
+        large."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         formula_ends = self._formula_ends_in(start, end)

@@ -127,8 +127,8 @@ class FolderMerge:
         present_ids = {*self.layout.pages, *(file.id for file in revision.files)}
         present_ids |= {reusable.id for reusable in revision.reusable_contents}
         deleted_files = [file for file in self.folder.files.values() if file.id and file.id not in present_ids]
-        variables = self.folder.files.get(VARIABLES.as_posix())
-        return [*deleted_files, variables] if variables is not None and not self.layout.variables() else deleted_files
+        file = self.folder.files.get(VARIABLES.as_posix())
+        return [*deleted_files, file] if file is not None and not self.layout.variables_text() else deleted_files
 
     def _last_pulled_text(self, file: TrackedFile | None) -> str | None:
         return self.folder.base_text(file.base_sha256) if file is not None and file.is_text else None
@@ -173,8 +173,7 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the table of contents of the space. If a page was not renamed since the last pull, its entry keeps the
-        title in `base`."""
+        """Return the space's table of contents. Pages not renamed since the last pull keep their title in `base`."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files_by_id = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -307,7 +306,7 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
-        """Return the file's local content, None if it has no local file. If its path must change, record that."""
+        """Return the file's local content, None if there is none. If its path must change, add it to `renamed`."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
@@ -336,7 +335,7 @@ class FolderMerge:
         listed_paths.append(path)
 
     def _write_if_changed(self, incoming: IncomingFile, data: bytes) -> None:
-        """Write `data` if the file has another path or content. Used if the pull changes at most links in the file."""
+        """Write `data` if the file's path or content changes. Used if the pull changes at most links in the file."""
         if incoming.path in {new for _, new in self.result.renamed}:
             self._new_data_by_path[incoming.path] = data
         elif data != self.local.data.get(incoming.path, data):
@@ -400,8 +399,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """If the proposed change request was merged, record its files as pulled, and return the IDs of its pages. Else, the
-    result is empty. Forget a merged or archived proposal. The caller must save the folder. Raises ApiError."""
+    """If the proposed change request was merged, record its files as pulled, and return the IDs of its pages. Else
+    return an empty set. Forget a merged or archived proposal. The caller must save the folder. Raises ApiError."""
     change_request_id = folder.proposal.get("changeRequest")
     if not change_request_id:
         return frozenset()
@@ -495,7 +494,7 @@ class _IncomingReader:
             else:
                 problem = "Skipped a file: the API does not return a link to its content."
                 self.skipped[file.id] = Problem(self.layout.paths[file.id], problem)
-        if variables := self.layout.variables():
+        if variables := self.layout.variables_text():
             path = VARIABLES.as_posix()
             incoming_files.append(
                 IncomingFile(path, path, "variables", "", variables, last_pulled=self.folder.files.get(path))

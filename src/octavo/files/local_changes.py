@@ -41,7 +41,7 @@ TableOfContents = list[ContentsEntry]
 
 def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entries: Iterable[ContentsEntry]) -> None:
     """Set the IDs of all entries. A page gets the ID of its path in `page_ids`. A group or link gets the ID of an entry
-    in `known_entries` with an equal title or target. Others get a new ID."""
+    in `known_entries` with an equal title or target. Other entries get a new ID."""
     unmatched_entries: dict[str, list[ContentsEntry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known_entries)):
         if entry.kind in unmatched_entries:
@@ -79,7 +79,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first known entry for which `key_of` returns the same, and remove that known entry."""
+    """Give `entry` the ID of the first known entry with the same result of `key_of`. Remove that known entry."""
     known_entry = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if known_entry is not None:
         entry.id = known_entry.id
@@ -136,7 +136,7 @@ def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:
 def merge_contents(
     base: TableOfContents, local: TableOfContents, server: TableOfContents, *, edited_ids: Collection[str]
 ) -> TableOfContents:
-    """Return `local` with the changes from `base` to `server`. Pages in `edited_ids` stay even if they were deleted."""
+    """Return `local` with the changes from `base` to `server`. Pages in `edited_ids` stay even if deleted there."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, is_edited=lambda before, after: after["id"] in edited_ids)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
@@ -458,7 +458,7 @@ class _TextTraits:
 
     def is_similar(self, other: _TextTraits) -> bool:
         needed_count = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
-        # Most texts share too few different words. Counting these is ten times faster than the exact comparison.
+        # Most texts share too few distinct words. Counting these is ten times faster than the exact comparison.
         shared_count = len(self.words.keys() & other.words.keys())
         return (
             shared_count + min(self.repeats, other.repeats) >= needed_count
@@ -467,7 +467,7 @@ class _TextTraits:
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return the positions of pages by path, each as its title, the path of its parent and of the entry before it."""
+    """Return (title, path of the parent, path of the entry before the page) for each page with a file, by its path."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

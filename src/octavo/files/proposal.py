@@ -64,7 +64,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request to add the changes to. None for the unmerged one of the last proposal, else a new one."""
+    """The change request to add the changes to. If None, that of the last proposal if unmerged, else a new one."""
     local: LocalFiles = field(init=False)
     head: Revision = field(init=False)
     """The current content of the change request, or of the space if there is none."""
@@ -139,7 +139,7 @@ class Proposal:
         return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the unedited draft change request whose ID an interrupted proposal could not store. None if none."""
+        """Return the unedited draft that an interrupted proposal created without storing its ID, else None."""
         subject, earlier_ids = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
@@ -346,7 +346,7 @@ class _Sender:
         return self.ids.get(placement.parent_id, placement.parent_id) if placement.parent_id is not None else None
 
     def _text_with_new_ids(self, plan_id: str, markdown: str) -> str:
-        """Return a text with the IDs of new pages in its links. If an ID is unknown, the text is sent again later."""
+        """Return a text with the IDs of new pages in its links. If an ID is missing, plan to send the text again."""
         links = self.plan.link_converter
         links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
         links.pending = set()

@@ -300,7 +300,7 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file with this name and size that an interrupted proposal has sent. None without one."""
+        """Return the ID of a file with this name and size that an interrupted proposal sent. None if there is none."""
         other_ids = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         other_ids |= set(plan.sent_files.values())
         new_files = (file for file in self.head.files if file.id not in other_ids)
@@ -329,7 +329,7 @@ class ProposalPlanner:
         if not is_utf8(self.local.data[path]):
             plan.unsupported.append(f"{path} text, which is not UTF-8")
             return
-        if not file.base_sha256:  # Links that an interrupted proposal sent may lead nowhere, so the whole page is sent.
+        if not file.base_sha256:  # The page was added by an interrupted proposal, perhaps with broken links.
             page_file = PageFile(self.local.text(path))
             text = plan.link_converter.server_text(path, page_file.body, page, "")
             fields = {_TITLE: page_file.title or page.title, **page_file.fields()}
@@ -416,8 +416,8 @@ class LinkConverter:
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of a file with links for the server. If `server_markdown` links to the same target, its URL
-        is used. `page` is None for a new page. Links to new pages and files stay."""
+        """Return `markdown`, the text of a file, with links for the server. If a link in `server_markdown` has the same
+        target, its URL is used. `page` is None for a new page. Links to new pages and files stay."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -510,7 +510,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Send the title if the new text begins with another heading, which would otherwise become the title."""
+    """If the new text begins with another heading, add the title to `change`. Else the heading becomes the title."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

@@ -327,7 +327,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the sections of a page, a long one as several. The first has no anchor, and starts with `description`."""
+    """Yield the sections of a page, a long section in parts. The first has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _text_to_index(block)

@@ -228,7 +228,7 @@ def path_of(op: Operation[Any]) -> str:
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields that the request sets, by API name. Raises Refusal for a null where none is allowed."""
+    """Return the fields that the request sets, by API name. Raises Refusal if a field is null that must not be."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     if null_message := null_error(spec, fields):
@@ -272,7 +272,7 @@ SortKey = tuple[Any, ...]
 
 
 def order_key(stored_position: int, document: Json) -> SortKey:
-    """Return the sort key of a document. Without `position`, put the document at the end, in the order of creation."""
+    """Return the sort key of a document. Without `position`, add one: after all others, in the order of creation."""
     position = document.get("position", [_LAST_POSITION, stored_position])
     document["position"] = position if isinstance(position, list) else [position]  # Older versions saved integers.
     return (document["position"], stored_position)

@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag such as `{% hint` at or after a line, before for an end tag, else of the line."""
+        """Return the range of `tag`: up to `line` for an end tag, else from `line` on. If not found, of the line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

@@ -256,7 +256,7 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
-    """Yield the files in `subfolder` of `root`, then of `top`, relative to `root`. Hidden files are left out."""
+    """Yield the files in `subfolder` of `root`, then of `top`, as paths from `root`. Hidden files are left out."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / subfolder):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
@@ -266,8 +266,8 @@ def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
 
 
 def linked_path(url: str, path: str) -> str:
-    """Return the path to which a relative URL in the file `path` leads. A path outside of the folder begins with `..`.
-    Empty for other URLs."""
+    """Return the path to which a relative URL in the file `path` leads. It may begin with `..`. Empty for other
+    URLs."""
     name = unquote(url.partition("#")[0])
     if not name or name.startswith("/") or EXTERNAL_URL.match(url):
         return ""

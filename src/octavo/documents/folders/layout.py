@@ -95,7 +95,7 @@ class PageFile:
         return single_line(self.metadata.get("title")) or page_trees.first_heading(self.body) or ""
 
     def fields(self) -> Json:
-        """Return the values that the API can edit, except the title, by the names of `content.PageFields`."""
+        """Return the values that the API can edit, except the title, by their field in `content.PageFields`."""
         values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXTS}
         return values | {name: self.metadata.get(key) is True for name, key in _FLAGS.items()}
 
@@ -120,8 +120,8 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the text for a page's file. `existing` is the current text of the file. Keys that the API does not return
-    and lines of front matter with the same meaning stay. `cover` is the URL of the cover image."""
+    """Return the text for a page's file. `existing` is the current text of the file. Its lines of front matter stay if
+    their values are still right, or if the API does not return their keys. `cover` is the URL of the cover image."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
@@ -136,7 +136,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
-    """Merge front matter key by key, and return its lines. `marker_labels` name `local` and `main` in markers."""
+    """Merge front matter by key. Return its lines. Conflict markers name `local` and `main` as in `marker_labels`."""
     versions = [_lines_by_key(PageFile(each).lines) for each in (base, local, main)]
     lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -306,7 +306,7 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Choose paths for a revision. `fixed_paths` has some paths by ID. Other items get no `reserved` path."""
+        """Choose paths for a revision. `fixed_paths` has some paths by ID. No other item gets a `reserved` path."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken_paths = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
@@ -325,7 +325,7 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space_id: str, folder: Folder) -> FolderLayout:
-        """Choose paths for a revision of the space opened from `folder`. Existing files keep their paths."""
+        """Choose paths for a revision of the space opened from `folder`. Items keep the path of their existing file."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents
@@ -381,7 +381,7 @@ class FolderLayout:
         return relative_url(path, page_path, quote(anchor, safe="-_.~:"))
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL for a reference of the API, or its path relative to the file `start`. Empty without target."""
+        """Return the URL to which a reference leads, or a path relative to the file `start`. Empty if there is none."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -415,7 +415,7 @@ class FolderLayout:
             else:
                 yield from children
 
-    def variables(self) -> str:
+    def variables_text(self) -> str:
         """Return the text of the file with the variables of the space. Empty if there are none."""
         values = self.revision.variables
         entries = values.items() if isinstance(values, dict) else ()

@@ -142,7 +142,7 @@ def _folder_entries(folder: Folder, readme: Path) -> list[ContentsEntry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[ContentsEntry]:
-    """Return entries for the pages in the folder `path`, sorted by name, without `index` and the first page."""
+    """Return entries for the pages in the folder `path`, sorted by name. Leave out `index` and the first page."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         entry_path = path / directory_entry.name
@@ -245,7 +245,7 @@ def _split_between_items(text: str) -> Iterator[str]:
 
 
 def _without_wrappers(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks, but instead of a hint or other container, the blocks in it. Lists stay as they are."""
+    """Yield `blocks`. A container such as a hint is replaced by the blocks in it. Lists stay as they are."""
     for block in blocks:
         if block.children and block.kind != "list":
             yield from _without_wrappers(block.children)

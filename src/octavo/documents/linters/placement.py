@@ -183,7 +183,7 @@ def _text_in(lines: Sequence[str], location: FileRange) -> str:
 
 
 def _replacement(report: ReportedFinding, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the text that the linter suggests. None without one, or if its range on the page is uncertain."""
+    """Return the text that the linter suggests. None if there is none, or if its range is uncertain."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, location = lines[finding.location.line - 1], lines[finding.location.end_line - 1], finding.location
@@ -197,7 +197,7 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return the added and changed ranges of `after`, empty for deletions. Moved or rewrapped words do not count."""
+    """Return the changed ranges of `after`. A deletion is an empty range. Moved or rewrapped words do not count."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":

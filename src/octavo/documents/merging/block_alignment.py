@@ -68,8 +68,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return an addition or deletion as an equivalent range that begins with a heading, if possible. `before` and
-    `after` are the numbers of unchanged blocks around the hunk."""
+    """Return `hunk`. If possible, shift an addition or deletion so that it begins with a heading, with the same effect.
+    `before` and `after` are the numbers of unchanged blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -118,7 +118,7 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
-    """Return whether `edit` adds most sequences of three words of a deletion again, perhaps in another notation."""
+    """Return whether `edit` adds most sequences of three words that `deletion` removes, perhaps in another notation."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
     if not deleted or not added or not deletion.is_deletion:
         return False
@@ -201,7 +201,7 @@ class _Change(NamedTuple):
 
 
 MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
-"""The blocks of the base that main moved and the change request did not delete, and the reverse."""
+"""Blocks of the base that a side moved and the other side did not delete: first for main, then the change request."""
 NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
@@ -497,8 +497,8 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield equal blocks that both sides added at different positions, as pairs (main, change request). Each list has
-    the pairs of adjacent blocks."""
+    """Yield lists of pairs (main, change request) of equal blocks that both sides added at different positions. Each
+    list has the pairs of adjacent blocks."""
     base_keys = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]

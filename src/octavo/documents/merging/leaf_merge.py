@@ -215,20 +215,22 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
     """Return the versions of a table, each with all merged columns. None if changes of columns cannot be merged."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
-    columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
-    if len(columns) < len(tables):
+    columns_of = [each for table in tables if (each := _columns(tables.base, table)) is not None]
+    if len(columns_of) < len(tables):
         return None
-    if columns[0] == columns[1] == columns[2]:
+    if columns_of[0] == columns_of[1] == columns_of[2]:
         return tables
-    if any(len(set(each)) < len(each) for each in columns) or _has_uneven_versions(tables, columns):
+    if any(len(set(each)) < len(each) for each in columns_of) or _has_uneven_versions(tables, columns_of):
         return None
     for version, other in ((1, 2), (2, 1)):
-        deleted_columns = [each for each in columns[0] if each not in columns[version] and each in columns[other]]
-        if any(_is_edited(each, tables, columns, other) for each in deleted_columns):
+        deleted_columns = [
+            each for each in columns_of[0] if each not in columns_of[version] and each in columns_of[other]
+        ]
+        if any(_is_edited(each, tables, columns_of, other) for each in deleted_columns):
             return None
-    if not Versions(*_shared_columns(columns)).is_conflict_free:
+    if not Versions(*_shared_columns(columns_of)).is_conflict_free:
         return None  # Both sides reordered the columns differently, so they cannot be merged.
-    return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
+    return Versions(*(_with_columns(tables, version, columns_of) for version in range(3)))
 
 
 def _names(table: SourceBlock) -> list[str]:
@@ -272,14 +274,14 @@ def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
     return [old_index_by_new.get(index, name) for index, name in enumerate(names)]
 
 
-def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
+def _shared_columns(columns_of: list[list[Column]]) -> list[list[Column]]:
     return [
-        [version_column for version_column in version_columns if all(version_column in other for other in columns)]
-        for version_columns in columns
+        [version_column for version_column in version_columns if all(version_column in other for other in columns_of)]
+        for version_columns in columns_of
     ]
 
 
-def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
+def _has_uneven_versions(tables: Versions[SourceBlock], columns_of: list[list[Column]]) -> bool:
     """Return whether a row has another number of cells than its table has columns."""
     rows: list[tuple[str, int]] = []
     for version, table in enumerate(tables):
@@ -289,11 +291,11 @@ def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Colum
             rows += [(replaced_block.head, version) for replaced_block in row.replaced_blocks or ()]
             if row.move is not None:
                 rows += [(row.move.base.head, 0), *((each.head, 3 - version) for each in row.move.other)]
-    return any(len(split_cells(row)) != len(columns[version_number]) for row, version_number in rows)
+    return any(len(split_cells(row)) != len(columns_of[version_number]) for row, version_number in rows)
 
 
-def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list[Column]], version: int) -> bool:
-    values_before, values_after = (_values(tables[each], columns[each].index(column)) for each in (0, version))
+def _is_edited(column: Column, tables: Versions[SourceBlock], columns_of: list[list[Column]], version: int) -> bool:
+    values_before, values_after = (_values(tables[each], columns_of[each].index(column)) for each in (0, version))
     return bool(values_after - values_before)
 
 
@@ -305,8 +307,8 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
     return text_counts
 
 
-def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    shared, (_, main, request) = _shared_columns(columns), columns
+def _merge_columns(columns_of: list[list[Column]]) -> list[Column]:
+    shared, (_, main, request) = _shared_columns(columns_of), columns_of
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged_columns = [each for each in first if isinstance(each, str) or each in second]
     for index, each in enumerate(second):
@@ -316,10 +318,12 @@ def _merge_columns(columns: list[list[Column]]) -> list[Column]:
     return merged_columns
 
 
-def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
+def _head_cells_of_new_columns(
+    tables: Versions[SourceBlock], columns_of: list[list[Column]]
+) -> dict[Column, list[str]]:
     """Return the cells of each new column in the head of its table, one per line of the head."""
     cells_of_columns: dict[Column, list[str]] = {}
-    for table, table_columns in zip(tables, columns, strict=True):
+    for table, table_columns in zip(tables, columns_of, strict=True):
         for index, column in enumerate(table_columns):
             if isinstance(column, str):
                 cells_of_columns.setdefault(column, [split_cells(line)[index] for line in _head_lines(table)])
@@ -330,12 +334,12 @@ def _head_lines(table: SourceBlock) -> list[str]:
     return [table.head] if is_html(table.head) else table.head.split("\n")
 
 
-def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
-    table, result = tables[version], _merge_columns(columns)
-    header_cells = _head_cells_of_new_columns(tables, columns)
+def _with_columns(tables: Versions[SourceBlock], version: int, columns_of: list[list[Column]]) -> SourceBlock:
+    table, result = tables[version], _merge_columns(columns_of)
+    header_cells = _head_cells_of_new_columns(tables, columns_of)
 
     def with_merged_columns(line: str, version_number: int, missing_cells: Sequence[str]) -> str:
-        cell_of = dict(zip(columns[version_number], split_cells(line), strict=True))
+        cell_of = dict(zip(columns_of[version_number], split_cells(line), strict=True))
         return with_cells(line, [cell_of.get(each, cell) for each, cell in zip(result, missing_cells, strict=True)])
 
     def row(block: SourceBlock, version_number: int) -> SourceBlock:

@@ -35,7 +35,7 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """Text that main and the change request changed differently. `main` or `request` is None if it has no text here."""
+    """Text that main and the change request changed differently. `main` or `request` is None for a side without any."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
@@ -101,7 +101,7 @@ class MergedBlock:
     tail: str
     marker: str = ""
     """The bullet of the items of a list. `1` if the items are numbered consecutively in all versions, because then the
-    merged items are too. Else empty."""
+    merged items are numbered too. Else empty."""
 
     @property
     def can_contain_markers(self) -> bool:
@@ -279,7 +279,7 @@ def _set_markers(items: list[list[Fragment]], marker: str) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of merged content, with that of `side` for conflicts without choice. None if no text is left."""
+    """Return the text of merged content, taking `side` for conflicts without choice. None if no text is left."""
     fragments = _Assembler(choose, side).fragments(content)
     return None if fragments is None else "".join(each.text for each in fragments)
 
@@ -342,7 +342,7 @@ def read_marked_page(text: str, original_merge: MergedPage | None = None) -> Mer
 
 
 def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
-    """Add the text before a conflict. `gap` is the white space after it in the original merge, None if unknown."""
+    """Add `text`, which is before a conflict. `gap` is the original white space after the text, None if unknown."""
     if not text:
         return
     stripped = text.rstrip("\n")

@@ -106,7 +106,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
 
 
 def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
-    """Return the merged page. If `is_emptied`, a side deleted the whole text, so all changes are one conflict."""
+    """Return the merged page. If `is_emptied`, one side deleted the whole text, so all changes are one conflict."""
     without_moves = _PageMerge(versions.main, versions.request, NO_MOVES)
     if is_emptied:
         return without_moves.merge_page(versions.base, lambda _: True)
@@ -512,7 +512,7 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 
 def _has_invisible_change(block: Versions[SourceBlock]) -> bool:
-    """Return whether one side changed only white space or markers of items in a block, and the other side more."""
+    """Return whether one side changed only white space or item markers in a block, and the other side changed more."""
     base, *sides = block
     is_divisible = base.kind in ("list", "item", "container") and all(each.children for each in block)
     is_invisible = [each.key == base.key and each.source != base.source for each in sides]
@@ -545,7 +545,7 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a merged region that ends with these blocks."""
+    """Return the white space after a merged region whose versions end with the blocks `last`."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""

@@ -24,7 +24,7 @@ from octavo.documents.sequences import unmoved_items
 
 @dataclass(frozen=True)
 class TreeVersion:
-    """One version of a page tree, with its pages and the IDs of their parents, by ID."""
+    """One version of a page tree, with its pages and the IDs of their parents, by page ID."""
 
     pages: Pages
     nodes: dict[str, Json]
@@ -138,7 +138,7 @@ def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[s
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
-    """Move a page of each cycle, in which pages contain each other, back to its parent on main. Record a conflict."""
+    """In each cycle of pages that contain each other, move a page back to its parent on main. Record a conflict."""
     acyclic_ids: set[str] = set()
     for start in parents:
         path_ids: list[str] = []
@@ -418,10 +418,10 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
         for n, each in enumerate(revisions)
     )
     outcome = merge_revisions(base, main, request, "")
-    names = {name: title for each in revisions for name, title in _ids_and_names(each)}
-    conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
+    name_of = {item_id: name for each in revisions for item_id, name in _ids_and_names(each)}
+    conflicts = [PredictedConflict(each.kind, each.id, name_of.get(each.id) or each.id) for each in outcome.conflicts]
     word_merges = [
-        PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.word_merges
+        PredictedConflict("words", each.page, name_of.get(each.page) or "", each.text) for each in outcome.word_merges
     ]
     is_on_main = not conflicts and outcome.content == main
     return MergePrediction(tuple(conflicts), tuple(word_merges), outcome.content["pages"], is_on_main)

@@ -153,7 +153,7 @@ def _new_user(context: RequestContext, email: str) -> str:
 
 
 def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bool) -> bool:
-    """Save a new member at `path`, who with `sso` signs in through SAML. Return False if the member exists."""
+    """Save a new member at `path`. With `sso`, the member signs in through SAML. Return False if the member exists."""
     if context.store.find(path):
         return False
     joined = context.timestamp()

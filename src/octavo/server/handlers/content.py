@@ -318,8 +318,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new `fields`. Keep the new text `markdown`, unless it is None, for `finish`. If the title
-        is also the first heading, and only `title` or only `markdown` is given, the other is changed to match."""
+        """Return `page` with new `fields`. Remember the new text `markdown` for `finish`, unless it is None. If the
+        title is also the first heading, and only `title` or only `markdown` is given, the other is changed to match."""
         old_title = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

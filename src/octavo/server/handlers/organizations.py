@@ -258,7 +258,7 @@ def _fill_in_team(op: teams.Create | teams.Update, context: RequestContext, team
 
 
 def _add_to_team(context: RequestContext, team: Json, user_id: str, role: str | None = None) -> None:
-    """Add a member to a team, or change their role. Without `role`, it is unchanged, or `member` for a new member."""
+    """Add a member to a team, or change their role. Without `role`, the role stays, or is `member` if new."""
     context.store.get(f"/orgs/{team['organization']}/members/{user_id}")
     path = f"{team_path(team)}/members/{user_id}"
     membership = context.store.find(path) or {"role": "member"}

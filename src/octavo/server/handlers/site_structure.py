@@ -208,7 +208,7 @@ def require_addable_space(context: RequestContext, organization_id: str, space_i
 
 
 def title_from_space(space: Json) -> str:
-    """Return the title of a space, for a site or section. A title with only one character becomes `Untitled`."""
+    """Return the title of a site or section made from a space. A title with only one character becomes `Untitled`."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 

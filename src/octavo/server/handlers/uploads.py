@@ -162,8 +162,8 @@ def _present_font(context: RequestContext, font: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
-    """Return a font with its new files. A new file replaces those of its weight, or with the storage key None, removes
-    them. Raises Refusal."""
+    """Return a font with its new files. A new file replaces the files of its weight. A new file with the storage key
+    None removes them. Raises Refusal."""
     new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}
