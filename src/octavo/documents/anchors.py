@@ -101,7 +101,7 @@ class PageAnchors(NamedTuple):
 
     names: tuple[str, ...]
     are_complete: bool
-    """True if no other anchors exist. A page with an API specification, for example, may have more anchors."""
+    """True if the page has no further anchors. A page with an API specification, for example, may have more anchors."""
 
 
 def page_anchors(document: Document) -> PageAnchors:

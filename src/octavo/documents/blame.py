@@ -167,7 +167,7 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks that have words, such as table rows. A container comes before its children, and without them."""
+    """Yield the blocks that have words, such as table rows. A container is yielded first, without its children."""
     yield from _with_words(document.blocks)
 
 

@@ -202,7 +202,7 @@ def _look_ids_of_copies(
     edit, only one of the old and the new block may be movable."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
-    # Each copy that is found makes the next block of a series the only one of its edit, in either direction.
+    # After a copy is found, the next edit of a series may have only one movable block. So search both ways.
     for before, after in (*edits, *reversed(edits)):
         look_ids = (movable_ids & {before.look_id, after.look_id}) - found
         if len(look_ids) == 1 and before.kind == after.kind and similarity(before, after) >= _MIN_EDIT_SIMILARITY:

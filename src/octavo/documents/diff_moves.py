@@ -278,7 +278,7 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 def _unique_drafts(
     drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry], kind: str, key: Callable[[Node], Hashable]
 ) -> list[DraftEntry]:
-    """Return the removed and added drafts of a kind whose key occurs once in each version. Empty unless both exist."""
+    """Return removed and added drafts of a kind whose key occurs once in each version. Empty if either is missing."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     found = [each for each in one_sided_drafts if _kind(each) == kind and (kind == "figure" or _size(each) > 2)]
     if len({draft.status for draft in found}) < 2:
@@ -502,7 +502,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added texts or code into changed blocks, if both have the same kinds in order."""
+    """Turn adjacent removed and added texts or code into changed blocks, if these have the same kinds in order."""
     result: list[DraftEntry] = []
     adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:

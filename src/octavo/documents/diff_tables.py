@@ -130,7 +130,7 @@ def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
     """Pair the rows of two tables in order. A moved row is paired with None, like an added or removed row. The dict
-    maps the `id()` of each moved row to its other version. `columns` is the result of `column_pairs`."""
+    maps the `id()` of each moved row to the row in the other table. `columns` is the result of `column_pairs`."""
     old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
@@ -162,7 +162,7 @@ def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return names for the rows that both tables have, by `id()` of the old and of the new row. Names are the texts in
-    the first column in which at least half of the rows have a unique text. Empty without such a column."""
+    the first column in which at least half of the rows have a unique text. Empty if there is none."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue

@@ -251,7 +251,7 @@ _MAX_CHARACTER_PAIRS = 20_000_000
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """Compare two texts line by line. A line with other trailing white space counts as changed."""
+    """Compare two texts line by line. A line counts as changed if its trailing white space differs."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     line_changes: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (old_lines, new_lines))

@@ -64,7 +64,7 @@ def split_page(source: str) -> tuple[str, int]:
 
 
 def parse_page(source: str) -> tuple[dict[str, Any], str]:
-    """Return the front matter of a page as a mapping, and the rest of the page. Raises FrontMatterError."""
+    """Return the front matter of a page as a mapping, and the text after it. Raises FrontMatterError."""
     yaml, start = split_page(source)
     return parse(yaml), source[start:].lstrip("\n") if start else source
 
@@ -109,7 +109,7 @@ def parse(yaml: str) -> dict[str, Any]:
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
     """Return the value that begins with `first`, the text after a key or `-`, and the index of the line after it. The
-    value is None without text. It may continue on lines from `index` on with more than `indent` spaces."""
+    value may continue on lines from `index` on with more than `indent` spaces. None without text."""
     lines_below, index_after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), index_after

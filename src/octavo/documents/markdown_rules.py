@@ -217,7 +217,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
 
 
 def _push_tags(state: StateBlock, position: int, line: int) -> int:
-    """Parse the tags that begin at `position` in a line. Return the position after them and after blanks."""
+    """Parse the tags that begin at `position` in a line. Return the position after the tags and blanks."""
     scanner: TagScanner = state.env["tags"]
     line_end = state.eMarks[line]
     while True:
@@ -406,7 +406,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _text_after_html(state: StateBlock, line: int) -> int | None:
-    """Return the position of the Markdown after the last closing block tag of a line. None without such Markdown."""
+    """Return the position of the Markdown after the last closing block tag of a line. None if there is none."""
     start, closing, end = state.bMarks[line], state.eMarks[line], state.eMarks[line]
     if state.src.endswith(">", start, end):
         return None
@@ -713,7 +713,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Let marks of one kind (`runs`) open and close in turn, if each mark can do so."""
+    """Let the marks in `runs`, which are of one kind, open and close in turn, if each mark can open or close then."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     if len(runs) == _DOUBLE and _texts_around(state, runs[0])[0] == _texts_around(state, runs[1])[1] == "\n":

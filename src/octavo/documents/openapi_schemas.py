@@ -46,7 +46,7 @@ class SchemaField:
     cut_off_reason: str = ""
     """Reason why nested fields are not shown. Empty if all are shown."""
     first_allowed_value: Any = None
-    """The first allowed value that is a text, number or boolean. None without such a value."""
+    """The first allowed value that is a text, number or boolean. None if there is none."""
 
 
 @dataclass(frozen=True, eq=False)

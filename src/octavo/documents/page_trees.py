@@ -324,7 +324,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of an earlier sibling, unless `main` has this duplicate."""
+    """Return the pages of `after` with the title or slug of an earlier sibling, unless `main` has it, too."""
     new_nodes, main_nodes = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
     parents_before = parent_ids(main_nodes)
@@ -500,7 +500,7 @@ def page_nodes(
     texts: Mapping[str, str] = NO_ATTRS,
 ) -> Pages:
     """Return a page tree as JSON, in the form of `revision_content`. Only the first of several pages with the same ID
-    is included. `text_field` and `texts` are those of `revision_content`, for pages that are not JSON yet."""
+    is included. `text_field` and `texts` are as in `revision_content`, for pages that are not JSON yet."""
     seen_ids: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:

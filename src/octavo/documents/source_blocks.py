@@ -150,8 +150,8 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different position."""
     first_added: SourceBlock | None = None
-    """For adjacent blocks that both sides added at different positions: the first of them. `base` is then main's
-    version. None for a block of the base."""
+    """For adjacent blocks that both sides added at different positions: the first of these blocks. `base` is then
+    main's version. None for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):

@@ -109,7 +109,7 @@ def apply_suggestion(
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
         return AppliedSuggestion("same" if has_text else "changed", page)
-    # After the first of two equal blocks was replaced, the other one has its key.
+    # After the first of two equal blocks was replaced, the second block has the key of the first.
     if (has_text and is_equal_block_lost) or target[1] == text:
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
@@ -236,7 +236,7 @@ class ThreadAnchors:
     """Finds the blocks of a page on which threads are, by their keys or by their texts."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
-        """`is_complete` is False while a part of the page is not loaded. No block counts as deleted then."""
+        """`is_complete` is False while a part of the page is not loaded. In that case, no block counts as deleted."""
         self.document = document
         self.is_complete = is_complete
         self._exact_keys: dict[tuple[str, str], str] = {}
@@ -316,7 +316,7 @@ class ThreadAnchors:
         return next((key for key, text in self.leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
-        """Return the key of the block whose text is most similar to `text`. Empty if none is similar."""
+        """Return the key of the block whose text is most similar to `text`. Empty if no block is similar."""
         normal_text = _normalize(text)
         if len(normal_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""

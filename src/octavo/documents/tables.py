@@ -247,7 +247,7 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def target_of(runs: tuple[Run, ...]) -> str | None:
-    """Return the URL of a card's link or cover: that of the first image or link in the cell. None if there is none."""
+    """Return the URL of the first image or link in a cell, for a card's link or cover. None if there is none."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

@@ -82,7 +82,7 @@ class _Replacement(NamedTuple):
 
 def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
     """Return the terms that a diff replaced. Most terms are returned again with the word before them, and again with
-    the word after them. If `keys` is given, return only terms in these blocks."""
+    the word after them. If `keys` is given, return only terms in the blocks with these keys."""
     term_changes: dict[tuple[str, str, bool], TermChange] = {}
     for change, block in _texts(entries, keys):
         lines = [change.words] if isinstance(change, TextChange) else [line.words for line in change.lines]
@@ -99,7 +99,7 @@ def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = N
 def _texts(
     entries: Iterable[DiffEntry], keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield each changed text with its old block. If `keys` is given, yield only texts in these blocks."""
+    """Yield each changed text with its old block. If `keys` is given, yield only texts in blocks with these keys."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_included = keys is None or entry.old.key in keys or entry.new.key in keys
@@ -448,7 +448,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement changes more than words. `structure` is that of the unchanged `source`."""
+    """Yield the matches whose replacement changes more than words. `structure` is made from the unchanged `source`."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:

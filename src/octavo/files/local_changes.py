@@ -57,7 +57,7 @@ def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entr
         for entry in all_entries:
             if entry.kind in unmatched_entries and not entry.id:
                 _take_id(entry, unmatched_entries[entry.kind], key_of)
-    # Equal numbers of new and missing groups mean that the groups were renamed.
+    # If as many groups are new as are missing, the groups were renamed.
     unmatched_groups = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
     if len(unmatched_groups) == len(unmatched_entries["group"]):
         for entry, before in zip(unmatched_groups, unmatched_entries["group"], strict=True):

@@ -64,7 +64,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request to add the changes to. If None, that of the last proposal if unmerged, else a new one."""
+    """The change request to add to. None for the one of the last proposal if that is not merged, else a new one."""
     local: LocalFiles = field(init=False)
     head: Revision = field(init=False)
     """The current content of the change request, or of the space if there is none."""

@@ -107,7 +107,7 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The files with which the folder is compared: those of the last pull, with the changes that were already sent."""
+    """The files with which the folder is compared: the last pull's files, with the changes that were already sent."""
 
     files: dict[str, TrackedFile]
     """Files by their path at the last pull or proposal. Their texts are in `.octavo/base`."""

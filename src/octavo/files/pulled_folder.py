@@ -218,8 +218,8 @@ class PulledFolder:
             return None
 
     def write(self, data_by_path: Mapping[str, bytes], deleted: Collection[str] = ()) -> dict[str, str]:
-        """Write files and delete others. Files are replaced after all new contents are on disk. Unsafe paths are
-        skipped. Return the reason for each skipped path. Raises OSError."""
+        """Write files, and delete the files `deleted`. Files are replaced after all new contents are on disk. Unsafe
+        paths are skipped. Return the reason for each skipped path. Raises OSError."""
         self._delete_leftovers()
         new_folders = {each.as_posix() for path in data_by_path for each in PurePosixPath(path).parents}
         for path in deleted:

@@ -117,7 +117,7 @@ class _OriginGuard:
         async def send_and_track_end(message: Message) -> None:
             nonlocal is_counted
             if is_counted and message["type"] == "http.response.body" and not message.get("more_body"):
-                # The request is no longer counted, because a client that reads slowly must not block others.
+                # The request is no longer counted, because a client that reads slowly must not block other clients.
                 is_counted = False
                 self._running_requests -= 1
             await send(message)

@@ -197,7 +197,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document, and return it. A new document is the last in its collection, others keep their position."""
+        """Save a document and return it. A new one becomes the last in its collection, an old one keeps its place."""
         self._cached_rows = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -218,7 +218,7 @@ class Store:
         )
 
     def all(self, path: str, *, status: str = "") -> Iterator[Json]:
-        """Yield the documents of the collection at `path`, oldest first. With `status`, only those with this status."""
+        """Yield the documents of the collection at `path`, oldest first. With `status`, yield only these documents."""
         return (document for _, document in self.items(path, status=status))
 
     def items(self, path: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:

@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of `tag`: up to `line` for an end tag, else from `line` on. If not found, of the line."""
+        """Return the range of `tag`: for an end tag, the last up to `line`, else the next, or if none, of the line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
@@ -382,7 +382,7 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # The YAML begins one line below the top. So its lines, counted from 1, are those of the page, counted from 0.
+            # The YAML begins on the second line. So its line numbers, from 1, are the numbers on the page, from 0.
             start, line_end = self._location_finder.line_range(error.line)
             start_of_problem = min(
                 start if not error.column else self._location_finder.offset(error.line, error.column), line_end

@@ -374,7 +374,7 @@ class CheckedFolder:
         return {*self.texts, *self._findings_about_files}
 
     def findings_in(self, path: str) -> Iterator[Finding]:
-        """Yield all findings in a file in any order, except those of the rule `external-link`."""
+        """Yield all findings in a file in any order, except findings of the rule `external-link`."""
         yield from self._findings_about_files.get(path, ())
         page = self.pages.get(path) or self.includes.get(path)
         if page is not None:

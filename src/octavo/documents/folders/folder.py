@@ -113,7 +113,7 @@ class Folder:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """Return the text of a file, with line feeds as line ends. If it is unreadable, report this and return None."""
+        """Return the text of a file with line feeds as line ends. If unreadable, report a problem and return None."""
         data = self.data(path)
         if data is None:
             return None

@@ -106,7 +106,7 @@ class PageFile:
 
 
 def normalize(text: str) -> str:
-    """Return a text with line feeds as line ends, exactly one of them at the end, and without byte order mark."""
+    """Return a text with line feeds as line ends and exactly one line feed at the end, without byte order mark."""
     text = text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     return f"{text}\n" if text else ""
 

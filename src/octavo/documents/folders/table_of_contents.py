@@ -307,7 +307,7 @@ class _SummaryReader:
         return ContentsEntry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=label)
 
     def _link_title(self, block: Block, url: str) -> str:
-        """Return the short title of a link to `url`: `title` in `[words](url "title")`. Empty without one."""
+        """Return the short title of a link to `url`: `title` in `[words](url "title")`. Empty if the link has none."""
         first, last = (self._line_starts[line] for line in block.lines)
         links = _LINK_TITLE.finditer(self._source, first, last)
         title = next((link[2] for link in links if link[1].strip("<>") == url), "")

@@ -260,7 +260,7 @@ class _Assembler:
 
 
 def _set_markers(items: list[list[Fragment]], marker: str) -> None:
-    """Number the items if `marker` is `1`, else give them this bullet."""
+    """Number the items if `marker` is `1`, else give them the bullet `marker`."""
     first: int | None = None
     for count, fragments in enumerate(items):
         index = next((n for n, each in enumerate(fragments) if each.text), None)

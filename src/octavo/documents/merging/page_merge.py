@@ -622,7 +622,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         if known_block := next((each for each in conflict.moved_blocks if each in contents_by_block), None):
             joined_conflicts[id(contents_by_block[known_block])].append(conflict)
     for conflicts in joined_conflicts.values():
-        # The choice at the position in main holds for all, because a text that the user writes is put there.
+        # Use the choice at the position in main for all conflicts: text that the user writes is put there.
         deciding_conflict = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
             conflict.deciding_conflict = deciding_conflict if conflict is not deciding_conflict else None

@@ -35,7 +35,7 @@ from octavo.server.store import Json, MissingResource
 
 @dataclass(frozen=True)
 class SiteView:
-    """A site as the caller sees it. Its audience sees all spaces. Others see the spaces in which they have a role."""
+    """A site as the caller sees it. Its audience sees all spaces, others see spaces in which they have a role."""
 
     context: RequestContext
     tree: SiteTree

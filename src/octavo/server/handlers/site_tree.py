@@ -62,7 +62,7 @@ class SiteTree:
                 yield from self.walk(part.document["id"], key)
 
     def sections(self) -> StoredSiteParts:
-        """Return all sections, also those in groups, in the order of the site."""
+        """Return all sections, also sections in groups, in the order of the site."""
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
     def parts_in(self, kind: str, parent_id: str | None) -> StoredSiteParts:
