@@ -81,7 +81,7 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Map each anchor of a page to the block to which it leads. If an anchor occurs several times, headings win."""
+    """Map each anchor of a page to the block to which it leads. If an anchor occurs several times, prefer a heading."""
     blocks_by_anchor: dict[str, Block] = {}
     for heading in document.headings:
         blocks_by_anchor.setdefault(heading.anchor, heading.block)

@@ -349,7 +349,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Map the old to the new key of each block that both versions have."""
+    """Map the old key to the new key of each block that both versions have."""
     return dict(_pairs(diff.entries))
 
 

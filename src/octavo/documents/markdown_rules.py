@@ -743,8 +743,8 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
 
 
 def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
-    """Return whether two marks have no space inside, or one, as in `**word **next` and in `a** word**`, which GitBook
-    wrote. In `**args, **options` and in `**/a **/b`, they are text."""
+    """Return whether two marks have no space inside, or only one of them has, as in `**word **next` and in `a**
+    word**`, which GitBook wrote. In `**args, **options` and in `**/a **/b`, they are text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
     is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()
     if not is_start_spaced and not is_end_spaced:

@@ -543,7 +543,7 @@ def _set_fields(fields: Mapping[str, str | None]) -> Json:
 WHOLE_REQUEST = "whole"
 """Key of the entry for comments on the change request as a whole, in the list of changed pages."""
 _HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
-"""Attributes of a page that are not listed, because their values do not fit in one line."""
+"""Attributes of a page that `settings_of` leaves out, because their values do not fit in one line."""
 _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 

@@ -189,7 +189,7 @@ def join_blocks(blocks: Blocks) -> str:
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the white space after a block. For a last child, return what is usual for its kind."""
+    """Return the white space after a block. For a last child, return the usual white space for its kind."""
     return usual_gap(block) if block.gap is None else block.gap
 
 
@@ -516,7 +516,7 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def find_fences(lines: list[str]) -> dict[int, int]:
-    """Map the opening line of each closed code fence to its closing line."""
+    """Map the number of the line that opens a closed code fence to the number of the line that closes it."""
     closing_fences: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closing_fences and stripped == stripped[0] * len(stripped):

@@ -258,7 +258,7 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change and its plural or singular form, if it has one. Code and numbers have none."""
+    """Return the change, and the same change of the plural or singular, if there is one. Code and numbers have none."""
     if change.is_code or change.begins_with_number:
         return (change,)
     for convert in (_plural, _singular):

@@ -419,7 +419,7 @@ def parser() -> MarkdownIt:
 
 
 def _join_definitions(tokens: list[Token]) -> list[Token]:
-    """Join footnote definitions with equal labels. markdown-it would keep only the last one."""
+    """Join footnote definitions with equal labels. markdown-it would keep only the last definition."""
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":

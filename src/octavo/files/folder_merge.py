@@ -419,7 +419,7 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision with its paths in this folder, and the paths by ID that a first pull gives."""
+    """Return the layout of a revision with its paths in this folder, and by item ID, the paths after a first pull."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths_by_id: dict[str, str] = {}
     file_ids = {file.id for file in revision.files}

@@ -334,7 +334,7 @@ def contents_of(
 
 
 def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
-    """Return the files by path, as of the last pull with the changes of the last proposal."""
+    """Return the files of the last pull by path, with the changes of the last proposal."""
     files, proposal = dict(folder.files), folder.proposal
     for path, page in proposal.get("pages", {}).items():
         before = next((file for file in files.values() if file.id == page["id"]), None)

@@ -115,7 +115,7 @@ class Baseline:
 
     @cached_property
     def pages(self) -> dict[str, TrackedFile]:
-        """Pages by ID."""
+        """The files of pages, by page ID."""
         return {file.id: file for file in self.files.values() if file.kind == "page"}
 
 

@@ -74,7 +74,7 @@ class ContentsEntry:
     """File of a document, relative to the root of the pages. None for groups, links and documents without a file."""
     target: str = ""
     """The URL or path of a link, or the anchor of a document with a file, such as `#setup`. For a document or group
-    without a file, its folder or its text."""
+    without a file, its folder or its title."""
     children: list[ContentsEntry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
@@ -99,7 +99,7 @@ class Folder:
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """File names on disk for each folder, by exact name and by folded name."""
+    """The file names on disk in each folder, by their exact form and by their folded form."""
 
     @property
     def root_path(self) -> str:

@@ -225,7 +225,7 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
 
 
 def _lines_by_key(lines: list[str]) -> dict[str, list[str]]:
-    """Return the lines of each key of front matter. The first key also has the comments above it."""
+    """Return the lines of front matter by key. The first key also has the comments above it."""
     lines_by_key: dict[str, list[str]] = {}
     key, lines_above = "", list[str]()
     for line in lines:

@@ -563,7 +563,7 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
     """Mark a block as moved if the sides have it in different conflicts, or if two conflicts are about one block of the
-    base. Else, two choices could repeat or lose it."""
+    base. Else, two choices could repeat or lose the block."""
     # A conflict that is merged word by word may need no choice, so no choice of another conflict may depend on it.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
@@ -582,7 +582,7 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, list[tuple[Conflict, SourceBlock]]]:
-    """Return the long blocks in the texts of conflicts by their key, each with its conflict."""
+    """Return the long blocks in the texts of conflicts by block key, each with its conflict."""
     found_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():

@@ -159,7 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the properties of a station by name. Those not in `register.toml` are random, but never change."""
+    """Return a station's properties by name. Properties not in `register.toml` are random, but never change."""
     words, rng = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * rng.uniform(0.97, 1.12)
