@@ -713,7 +713,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Let the marks in `runs`, which are of one kind, open and close in turn, if each mark can open or close then."""
+    """Let the marks in `runs`, all of one kind, open and close alternately. Change nothing if a mark cannot close."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     if len(runs) == _DOUBLE and _texts_around(state, runs[0])[0] == _texts_around(state, runs[1])[1] == "\n":
@@ -743,8 +743,8 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
 
 
 def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
-    """Return whether two marks have no space inside, or only one of them has, as in `**word **next` and in `a**
-    word**`, which GitBook wrote. In `**args, **options` and in `**/a **/b`, they are text."""
+    """Return whether at most one of two marks has a space inside, as in `**word **next` and in `a** word**`. GitBook
+    wrote such marks. In `**args, **options` and in `**/a **/b`, they are text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
     is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()
     if not is_start_spaced and not is_end_spaced:
