@@ -507,6 +507,29 @@ class TestIndexFile:
         again.close()
         cache.close()
 
+    async def test_responses_not_indexed_before_a_kill_are_indexed_by_the_next_run(
+        self, tmp_path: Path, clock: Clock
+    ) -> None:
+        cache = ResponseCache(tmp_path, "mia", now=clock)
+        ended, killed, later = (
+            SearchIndex(tmp_path, "mia", read_cached=cache.responses_after, now=clock) for _ in range(3)
+        )
+        for index in (ended, killed):
+            for _ in range(3):
+                await index.search("slipway")
+                index.flush()
+            if index is ended:
+                index.close()
+        cache.put(content.GetPage(at=HERE, page_id="p1", format="markdown"), Page(id="p1", markdown="slipway"))
+        cache.flush()
+        for _ in range(3):
+            await later.search("slipway")
+            later.flush()
+        assert await find_ids(later, "slipway") == ["p1"], "the killed process has not indexed it"
+        later.close()
+        killed.close()
+        cache.close()
+
     async def test_damaged_index_is_usable_again(self, tmp_path: Path) -> None:
         index = SearchIndex(tmp_path)
         for number in range(100):

@@ -193,7 +193,11 @@ class Exchange:
         """Raise the error for an error status, or `_RetryNeeded` if a retry may help."""
         now = self._context.now()
         message = await responses.error_message(response, self._context.host)
-        if response.status == 403 and self.outgoing.only_reads and responses.is_html(response.headers):
+        if (
+            response.status == 403
+            and self.outgoing.only_reads
+            and "html" in response.headers.get("content-type", "").lower()
+        ):
             # The API sends JSON. So this response does not show that the user lacks a permission.
             raise BadResponse(f"A firewall before {self._context.host} blocked the request (403). Check your network.")
         delay = policy.delay_after_status(

@@ -268,13 +268,9 @@ async def error_message(response: StreamedResponse, host: str) -> str:
         return ""
 
 
-def is_html(headers: Mapping[str, str]) -> bool:
-    return "html" in headers.get("content-type", "").lower()
-
-
 def message_in(body: bytes, headers: Mapping[str, str]) -> str:
     """Return the message in a body such as `{"error": {"message": "Not found"}}`, sanitized. Empty if there is none."""
-    if is_html(headers):
+    if "html" in headers.get("content-type", "").lower():
         return ""
     try:
         value = from_json(body)

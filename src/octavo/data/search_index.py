@@ -3,8 +3,8 @@
     index.add(op, response)            # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
-Each profile has its own index file. The file may be deleted at any time, and a damaged file is replaced. A new file is
-filled from the response cache.
+Each profile has its own index file. The file may be deleted at any time, and a damaged file is replaced. A new file and
+a file whose process was killed are filled from the response cache.
 
 FTS5 indexes words with `unicode61`, without accents, and prefixes of two and three letters. A trigram index would not
 find words of two letters, such as most Chinese words. For 26 MB of text, it would take 143 MB instead of 74 MB, and
@@ -216,7 +216,7 @@ class SearchIndex:
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
         self._written_count = 0
-        self._closing = False
+        self._closing = self._has_all_cached = False
         self._lock = threading.Lock()
         """Locked while the index is read, and while its file is replaced."""
         self._reader: sqlite3.Connection | None = None
@@ -366,8 +366,8 @@ class SearchIndex:
 
     def close(self) -> None:
         """Close the file. Updates that are not written are dropped: the next run makes them from the response cache."""
-        if self._updates:
-            self._submit(lambda db: db.execute("UPDATE filling SET done = 0"))
+        if self._has_all_cached and not self._updates:
+            self._submit(lambda db: db.execute("UPDATE filling SET done = 1"))
         self._closing = True
         self._updates.clear()
         self._writer.close(CLOSE_SECONDS)
@@ -391,7 +391,7 @@ class SearchIndex:
             raise error
 
     def _on_error(self, error: sqlite3.DatabaseError) -> None:
-        self._flushing = False
+        self._flushing = self._has_all_cached = False
         if shows_damage(error) and self._recreated < MAX_RECREATIONS:
             self._replace_damaged_file()
         elif not is_busy(error):
@@ -440,15 +440,17 @@ class SearchIndex:
                 make_file_private(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-        if self._read_cached is not None and not db.execute("SELECT done FROM filling").fetchone()[0]:
+        self._has_all_cached = bool(db.execute("SELECT done FROM filling").fetchone()[0])
+        db.execute("UPDATE filling SET done = 0")  # so that the next run fills the index if this process is killed
+        if self._read_cached is not None and not self._has_all_cached:
             self._submit(self._fill)
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
         """Index the next cached responses, and schedule the next step."""
         assert self._read_cached is not None, "the index must have a source"
-        ((is_done, indexed_number),) = db.execute("SELECT done, after FROM filling").fetchall()
-        if is_done or self._closing:
+        ((indexed_number,),) = db.execute("SELECT after FROM filling").fetchall()
+        if self._closing:
             return
         try:
             responses = list(self._read_cached(indexed_number, FILL_BATCH))
@@ -459,10 +461,11 @@ class SearchIndex:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
                 with suppress(ValueError):  # the cache deletes an unreadable response when it is next used
                     self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), requested_at.timestamp())
-        db.execute("UPDATE filling SET done = ?, after = ?", (last_number == indexed_number, last_number))
+        db.execute("UPDATE filling SET after = ?", (last_number,))
         if last_number != indexed_number:
             self._submit(self._fill)
         else:
+            self._has_all_cached = True
             self._evict(db)
             self.changed()
 
