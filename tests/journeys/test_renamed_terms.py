@@ -51,6 +51,9 @@ async def test_selected_places_of_a_renamed_term_are_edited_and_undone(stage: St
         assert "**storm** beacon" in await scenario.text("Piers", at)
         assert "two storm beacons" in await scenario.text("Piers", at)
         assert len(run.gate.sent(Edit)) == 1
+        run.platform.refuse_next(Edit, 401, "Sign in first.")
+        await run.press("u")
+        await run.hear("Press u to try the undo again.")
         await run.press("u")
         await run.hear("Undid the replacement.")
         assert await scenario.text("Piers", at) == PIERS

@@ -301,6 +301,9 @@ async def test_u_undoes_an_applied_suggestion(stage: Stage) -> None:
         await run.hear("Applied the suggestion to Time and time zones.")
         await run.see("✓ applied to the page")
         assert "<<<<<<< x" in (await page_of_times(run, at))[1]
+        run.platform.refuse_next(content.Edit, 401, "Sign in first.")
+        await run.press("u")
+        await run.hear("Could not undo the applied suggestion")
         await run.press("u")
         await run.hear("Undid the suggested change.")
         await run.gone("✓ applied to the page")

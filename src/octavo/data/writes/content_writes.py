@@ -131,7 +131,7 @@ async def save_on_newest_head(
                 return SendResult("refused", "the server did not return the current revision.")
             texts = await edited_texts(at.revision_ref(request.revision))
         except ApiError as error:
-            return SendResult("refused", str(error))
+            return SendResult("refused", str(error), error=error)
         if not texts:
             return SendResult("done", result=SavedTexts(request.revision))
         changes = [
@@ -146,7 +146,7 @@ async def save_on_newest_head(
                 saved_texts = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
             return SendResult("done", saved_texts.warning or sent.message, saved_texts, later_ids=sent.later_ids)
         if sent.kind != "changed":
-            return SendResult(sent.kind, sent.message)
+            return SendResult(sent.kind, sent.message, error=sent.error)
     return SendResult("refused", "others keep changing the change request. Try again in a moment.")
 
 

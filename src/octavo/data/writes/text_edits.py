@@ -31,7 +31,7 @@ _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited 
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
 """`same`: the page already has the text. `changed`: the block was edited or deleted. `gone`: the page was deleted."""
 _EDITED = "was edited in the meantime"
-_NOT_SENT = "was not sent"
+NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
 """Returns the new text of a page. None if its old text is not as expected, so that the page is not changed."""
 
@@ -135,7 +135,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
     if sent.result is not None and sent.result.refused:
         return SendResult("changed", _EDITED_AFTERWARD)
     if sent.kind != "done":
-        return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
+        return replace(sent, message=f"Could not undo the applied suggestion: {sent.message}")
     try:
         await live.outbox.undo(WriteGroup(outcome.later_ids))
     except NotSaved as error:
@@ -240,9 +240,9 @@ async def _replace_on_pages(
             written_texts |= result.result.written
             refused_reasons |= result.result.refused
         if result.kind != "done":
-            refused_reasons |= dict.fromkeys(batch, "may have been changed" if result.kind == "unknown" else _NOT_SENT)
-            refused_reasons |= dict.fromkeys(ids[start + MAX_CHANGES_PER_EDIT :], _NOT_SENT)
-            return SendResult(result.kind, result.message, TermOutcome(written_texts, refused_reasons, titles))
+            refused_reasons |= dict.fromkeys(batch, "may have been changed" if result.kind == "unknown" else NOT_SENT)
+            refused_reasons |= dict.fromkeys(ids[start + MAX_CHANGES_PER_EDIT :], NOT_SENT)
+            return replace(result, result=TermOutcome(written_texts, refused_reasons, titles))
         remark = remark or result.message
     return SendResult("done", remark, TermOutcome(written_texts, refused_reasons, titles))
 
@@ -260,7 +260,7 @@ async def _replace_in_one_edit(
 
     sent = await save_on_newest_head(live, at, replaced_texts)
     if (saved_texts := sent.result) is None:
-        return SendResult(sent.kind, sent.message)
+        return SendResult(sent.kind, sent.message, error=sent.error)
     refused_reasons = {**outcome.refused, **dict.fromkeys(saved_texts.conflicts, _EDITED)}
     return SendResult("done", saved_texts.warning, TermOutcome(saved_texts.texts, refused_reasons))
 

@@ -37,6 +37,7 @@ MAX_PROGRESS_SECONDS = 90.0
 _PROGRESS_DELAY = 0.2
 """Seconds after which a progress notification appears. Without this delay, it would flash for short actions."""
 _MAX_UNDO_STEPS = 100
+UNDO_AGAIN = "Press u to try the undo again."
 
 
 class DirectUndo(NamedTuple):

@@ -32,7 +32,7 @@ from octavo.data.writes.direct import (
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_change_request
 from octavo.tui.core.shell import opening
-from octavo.tui.core.write_queue import DirectUndo
+from octavo.tui.core.write_queue import UNDO_AGAIN, DirectUndo
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import InfoRow, as_clause, plural, short_age
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 
 _CHECKED_AGAIN = "Octavo will check again at the next start."
-_UNDO_AGAIN = "Press u to try the undo again."
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
@@ -117,7 +116,7 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: boo
             )
             unsent_requests += [each] * outcome.can_be_sent_again
     if is_undo and unsent_requests:
-        return SendResult("refused", f"{failures[0]} {_UNDO_AGAIN}", _undo_of(app, unsent_requests))
+        return SendResult("refused", f"{failures[0]} {UNDO_AGAIN}", _undo_of(app, unsent_requests))
     if not toggled_requests:
         return SendResult("refused", failures[0])
     if not failures:
@@ -512,7 +511,7 @@ async def _send_all(
     named = " ".join(failures)
     message = f"{past_verb} {len(sent)} of {plural(len(planned_writes), 'change request')}. {named}" if failures else ""
     if is_undo and unsent:
-        return SendResult("refused", f"{message} {_UNDO_AGAIN}", _undo_of_all(unsent, on_sent))
+        return SendResult("refused", f"{message} {UNDO_AGAIN}", _undo_of_all(unsent, on_sent))
     if not sent:
         return SendResult("refused", named)
     return SendResult("done", message, tuple(sent))

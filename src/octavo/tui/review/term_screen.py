@@ -24,7 +24,7 @@ from octavo.data.queries import UNDECIDED
 from octavo.data.term_search import MAX_LOADED_PAGES, MAX_MATCHES, PageMatches, TermResults, search_term
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
-from octavo.data.writes.text_edits import PageReplacement, TermOutcome, replace_term, revert_term
+from octavo.data.writes.text_edits import NOT_SENT, PageReplacement, TermOutcome, replace_term, revert_term
 from octavo.documents.linters.placement import innermost_block
 from octavo.documents.page_trees import escape_markdown
 from octavo.documents.source_reader import parse
@@ -35,7 +35,7 @@ from octavo.tui.core.permissions import why_no_editing, why_not_in_change_reques
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import opening
 from octavo.tui.core.view import View
-from octavo.tui.core.write_queue import DirectUndo, LocalChange
+from octavo.tui.core.write_queue import UNDO_AGAIN, DirectUndo, LocalChange
 from octavo.tui.editing.target_change_request import remember_target
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.page_diff import PageDiff
@@ -191,12 +191,18 @@ def _replace(
         note = f"{summary} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
         return SendResult("done", note, outcome)
 
-    async def undo(outcome: TermOutcome) -> SendResult[TermOutcome]:
+    def undo_of(outcome: TermOutcome) -> DirectUndo:
+        return DirectUndo("undo the replacement", lambda: undo(outcome), "Undid the replacement.")
+
+    async def undo(outcome: TermOutcome) -> SendResult[Any]:
         sent = await revert_term(live, at, outcome)
         undone = sent.result or TermOutcome()
         if sent.kind == "done" and not undone.refused:
             return sent
         message = f"Could not undo the replacement on all pages. {_skipped_note(undone)} {sent.message}".strip()
+        unsent_pages = {page: each for page, each in outcome.written.items() if undone.refused.get(page) == NOT_SENT}
+        if sent.can_be_sent_again and unsent_pages:
+            return SendResult("refused", f"{message} {UNDO_AGAIN}", undo_of(replace(outcome, written=unsent_pages)))
         return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
 
     def on_success(_: TermOutcome) -> None:
@@ -208,7 +214,7 @@ def _replace(
         send(),
         message=f"Replaced {plural(sum(len(each.matches) for each in replacements), 'place')} in #{number}.",
         on_success=on_success,
-        make_undo=lambda outcome: DirectUndo("undo the replacement", lambda: undo(outcome), "Undid the replacement."),
+        make_undo=undo_of,
     )
 
 
