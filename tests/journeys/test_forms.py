@@ -259,6 +259,16 @@ async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -
         assert not run.app.session.drafts.all(), "a form that was sent must not be kept as an unsent draft"
 
 
+async def test_edit_of_a_deleted_team_sends_nothing_and_keeps_the_text(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "teams")
+        await run.press("e", "ctrl+u", *"Mine")
+        await run.ask(teams.Delete(at=AT, team_id="software"), NOOR)
+        await run.press("ctrl+s")
+        await run.see("The item was deleted, or you have lost access to it. Nothing was sent.", "Mine")
+        assert not run.gate.sent(teams.Update)
+
+
 async def test_draft_of_a_field_that_another_user_changed_shows_the_new_value(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = FormOpener(run)

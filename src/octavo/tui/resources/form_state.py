@@ -444,7 +444,9 @@ class FormState:
                 f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
             )
         if current_item is None:
-            return self._add_error("The item was deleted, so nothing was sent.", for_whole_form=True)
+            return self._add_error(
+                "The item was deleted, or you have lost access to it. Nothing was sent.", for_whole_form=True
+            )
         self._item = current_item
         if self.form.item is None:
             return ""  # The form changes several items, so it shows no values of an item.
