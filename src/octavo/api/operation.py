@@ -282,7 +282,7 @@ AREAS = (
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Import all operations, and return their declarations. Operations that repeat a request are left out."""
+    """Import all operations, and return their declarations by class. Operations that repeat a request are left out."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
     return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}

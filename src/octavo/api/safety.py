@@ -68,7 +68,7 @@ def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
 
 @cache
 def _text_replacements() -> Mapping[int, str | None]:
-    """Return the table for `str.translate` that replaces or removes unsafe characters."""
+    """Return the replacement of each unsafe character, by code point for `str.translate`. None removes it."""
     replacements: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     replacements[0x7F] = "\u2421"
     replacements |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")

@@ -118,8 +118,8 @@ def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValue
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert `name=3` to `name:=3`, which sends a number. Only whole numbers, true, false and null are converted.
-    An argument that already has `:=` is returned unchanged."""
+    """Return `name:=3` for `name=3`, which sends a number. Only whole numbers, true, false and null are
+    converted. An argument that already has `:=` is returned unchanged."""
     name, sign, text = argument.partition("=")
     is_json = not name.endswith(":") and (text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text))
     return f"{name}:={text}" if sign and is_json else argument

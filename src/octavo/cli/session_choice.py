@@ -31,7 +31,7 @@ class SessionChoice(NamedTuple):
     access: Access | None = None
     """The account to open. None for the demo, a folder and the sign-in screen."""
     greeting: str = ""
-    """First message on the sign-in screen."""
+    """First message on the sign-in screen. Empty for none."""
     ref: str = ""
     """REF or URL of what the first screen shows. Empty for the usual first screen."""
     folder: Path | None = None

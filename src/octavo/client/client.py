@@ -88,7 +88,7 @@ class Client:
         self.clock_offset: float | None = None
         """Seconds by which the clock of this machine is ahead of the server's clock. None if unknown."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
-        """The running requests, each with the task that waits for it."""
+        """The running requests, each with the task that waits for it, or None outside of a task."""
         self._token = token
         self._given_transport = transport
         self._ca_file = ca_file

@@ -82,7 +82,7 @@ class Exchange:
         body. A large body acquires `large_body_lock`, which the caller must release."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
-        """Headers of the response to the last attempt. Empty if it got no response."""
+        """Headers of the response to the last attempt, by lower-case name. Empty if there was no response."""
         self._route = route
         self._max_bytes = max_bytes
         self._large_body_lock = large_body_lock
@@ -91,7 +91,7 @@ class Exchange:
         self._began = context.clock()
         self._attempt = 0
         self.status: int | None = None
-        """Status of the response to the last attempt. None if it got no response."""
+        """Status of the response to the last attempt. None if there was no response."""
         self._size = 0
         self._error = ""
         self._given_up = False

@@ -33,7 +33,7 @@ class OutgoingRequest:
     """Path and query of the URL, such as `/v1/user?x=1`."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
-    """The request body. An iterable can be sent only once, and needs a header with its length."""
+    """The request body, None for no body. An iterable can be sent only once, and needs a header with its length."""
     changes_nothing: bool = False
     """True if the request is known to change nothing, such as a POST that only searches."""
 

@@ -61,7 +61,7 @@ class PageBlame:
         """ID of the next older revision to compare. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The version that was compared last, and whether it may have moved blocks that are not searched yet."""
+        """The version that was compared last, and True if moved blocks are still to be searched in it. None before."""
         self.titles: dict[str, str] = {}
         """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None

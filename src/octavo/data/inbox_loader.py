@@ -128,7 +128,7 @@ class InboxLoader:
         self._update = START
         """The current update. After its end, the last update."""
         self._next_update: InboxUpdate | None = None
-        """The update to run after the current update, if any."""
+        """The update to run after the current update. None if no further update is planned."""
         self._shown_snapshot: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
@@ -223,7 +223,7 @@ class InboxLoader:
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """The loaded open threads of each change request. An unchanged list stays the same tuple object."""
+        """The loaded open threads, by change request. An unchanged list of threads stays the same tuple object."""
         threads = {}
         for url, needed in self._plan.all_needed.items():
             items = self._responses.values.get(url)

@@ -43,12 +43,12 @@ class InboxResponses:
         return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
     def take_new_responses(self) -> dict[str, ListedItems]:
-        """Return the responses that are not reduced yet, and forget them."""
+        """Return the responses that are not reduced yet, by URL, and forget them."""
         new, self.unreduced = self.unreduced, {}
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return responses with only the parts that rows need. Call this in one thread at a time."""
+        """Return `new` responses by URL, with only the parts that rows need. Call this in one thread at a time."""
         if len(self._shared_values) > MAX_SHARED:
             self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}

@@ -96,7 +96,7 @@ class LiveResponse:
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     next_page_task: asyncio.Task[None] | None = None
-    """Task that fetches more pages of the list, because watchers need more items."""
+    """Task that fetches more pages of the list, because watchers need more items. None while no such task runs."""
 
     @property
     def owner(self) -> str:

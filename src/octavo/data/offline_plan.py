@@ -58,7 +58,7 @@ class OfflinePlanner:
         """The space. None until it is fetched in this sync."""
         self.page_count = 0
         self.incomplete: dict[NeededResponse, str] = {}
-        """Lists that are only partly on disk, each with a sentence for the user."""
+        """Lists that are only partly on disk, each with a sentence for the user that says so."""
         self.needed_by_url: dict[str, NeededResponse] = {}
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}

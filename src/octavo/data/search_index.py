@@ -129,7 +129,7 @@ class Hit:
     """Key of the block that the thread is on. Empty if it is on no block."""
     author: str = ""
     about: str = ""
-    """Description of the page, or status of the change request or thread."""
+    """Description of the page, or status of the change request or thread. May be empty."""
     number: int = 0
     page_path: str = ""
     """Path of the page in the page tree."""

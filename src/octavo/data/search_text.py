@@ -363,7 +363,7 @@ class SearchDocument:
     thread_id: str = ""
     author: str = ""
     about: str = ""
-    """Description of the page, or status of the change request or thread."""
+    """Description of the page, or status of the change request or thread. May be empty."""
     path: str = ""
     """Path of the page in the page tree, such as `guide/` if it has pages below it."""
     git_path: str = ""

@@ -119,7 +119,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
-    """Return the settings. Also return the valid values that the user has set, by the name of the setting."""
+    """Return the settings. Also return each valid value that the user has set, by the name of the setting."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)
     values = _Values(file, environ, [*problems, *file.problems])

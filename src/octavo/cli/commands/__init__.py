@@ -67,13 +67,13 @@ class CliCommand:
     declare: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
     details: str = ""
-    """Sentences that follow the summary in the help of the command."""
+    """Sentences that follow the summary in the help of the command. Empty for none."""
     examples: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     kinds: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
     """Fields of the JSON objects by kind of object, such as `page`. Empty if the command prints only one kind."""
     exit_codes: Mapping[int, str] = field(default_factory=dict)
-    """The meaning of the command's own exit codes. The codes 0, 1, 2 and 4 mean the same for all commands."""
+    """Meanings of the command's own exit codes, by code. The codes 0, 1, 2 and 4 mean the same for all commands."""
 
 
 def fields_by_kind(command: CliCommand) -> Mapping[str, tuple[Field, ...]]:

@@ -251,7 +251,7 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request, or with `--check` only check it. Return its row. Raises ApiError or Failure."""
+    """Merge a change request, or with `--check` only check it. Return its row as JSON. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

@@ -256,7 +256,7 @@ class NewWrite:
     expected: ExpectedState | None = None
     """State of the target as the user saw it. None for the state on screen when the write is added."""
     context: str = ""
-    """Text of the thread and title of its page, for messages."""
+    """Text of the thread and title of its page, for messages. May be empty."""
     used_draft_keys: tuple[str, ...] | None = None
     """Keys of the drafts to delete when the write is added. None for only `draft_key`."""
     block_text: str = ""
@@ -366,7 +366,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Key of the thread or page that the write changes. Writes to the same target are sent in order."""
+        """`ordering_key`, and the key of the thread or page. Writes to the same target are sent in order."""
         return self.ordering_key, self.traits.thread_id or f"page {self.traits.page_id}"
 
 

@@ -81,7 +81,7 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of each kind, also of page options. A change counts under its most important kind."""
+        """Number of changes by kind, with changes of page options. A change counts under its most important kind."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -334,7 +334,7 @@ class ChunkInSections(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Names of the sections and containers that the chunk is in, outermost first."""
     container: Block | None = None
-    """Innermost container that has a name, such as a tab."""
+    """Innermost container that has a name, such as a tab. None outside of such containers."""
     is_unchanged: bool = False
     has_thread: bool = False
     """True if there is a thread on a block of the chunk. Such a chunk is never collapsed."""

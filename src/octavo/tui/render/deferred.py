@@ -261,16 +261,16 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images in the page. None if the settings do not show them."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by slug, or by link target if the block names a file or URL."""
+    """OpenAPI specifications, by slug, or by link target if the block names a file or URL. None if none are shown."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
     """Rendered details of expanded operations."""
     specification_key: tuple[str, int] | None = None
-    """ID of the space and the `Live.specification_version` for which `specifications` was created."""
+    """ID of the space and the `Live.specification_version` for which `specifications` was created. None before."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of linked pages, spaces and files that are not in the page tree."""
     targets: LinkTargets | None = None
-    """Resolves the links of the page. Its titles come from the page tree, or from `titles`."""
+    """Resolves the links of the page. Link titles come from the page tree, or from `titles`. None resolves none."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
@@ -332,7 +332,7 @@ class LinkTitle(NamedTuple):
     title: str = ""
     emoji: str = ""
     location: str = ""
-    """Path of a page or name of its space, or type and size of a file."""
+    """Path of a page or name of its space, type and size of a file, or else kind of the target. May be empty."""
     problem: str = ""
     """Sentence that says why the link is broken. Empty if the link works."""
 

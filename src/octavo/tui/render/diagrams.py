@@ -130,7 +130,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return how far a wide drawing is scrolled to the right at the beginning, so that its first box is visible."""
+    """Return the number of cells by which a wide drawing is first scrolled to the right, to show its first box."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     first_cell = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     end_cell = max(map(cells, head), default=0)

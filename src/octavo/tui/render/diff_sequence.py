@@ -114,15 +114,15 @@ class _Container:
     names: tuple[str, ...] = ()
     """Names of the containers and sections that the content is in, outermost first."""
     named_block: Block | None = None
-    """Innermost container that has a name, such as a tab."""
+    """Innermost container that has a name, such as a tab. None outside of such containers."""
     title_heading: Block | None = None
-    """Heading that is used as the name of the container."""
+    """Heading that is used as the name of the container. None if the container does not begin with a heading."""
     old_ancestors: tuple[Block, ...] = ()
     """Containers of the content in the old version, outermost first."""
     ancestors: tuple[Block, ...] = ()
     """Containers of the content in the new version, outermost first."""
     heading: str = ""
-    """Text of the last heading in this container above the next chunk."""
+    """Text of the last heading in this container above the next chunk. Empty if there is none."""
 
     @property
     def section_path(self) -> tuple[str, ...]:

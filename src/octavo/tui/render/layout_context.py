@@ -309,7 +309,7 @@ class ViewState:
     is reloaded. Blocks are identified by their keys."""
 
     expanded: dict[str, bool] = field(default_factory=dict)
-    """By block key, True for a block that the user expanded, and False for a block that the user collapsed."""
+    """True for a block that the user expanded, False for a block that the user collapsed, by block key."""
     tabs: dict[str, int] = field(default_factory=dict)
     """A number for each tab that was selected, by slug. The tab that was selected last has the highest number."""
     pan_offsets: dict[str, int] = field(default_factory=dict)

@@ -188,8 +188,8 @@ class RenderedChunks(NamedTuple):
 def lay_out_chunks(
     layout: ChunkLayout, chunks: Sequence[Any], indexes: Iterable[int]
 ) -> Generator[None, None, RenderedChunks]:
-    """Render the chunks at `indexes`, and return their heights and lines. Yields after each chunk, so that the
-    background thread can pause or stop."""
+    """Render the chunks at `indexes`, and return their heights and lines. Yields None after each chunk, so
+    that the background thread can pause or stop."""
     result = RenderedChunks(layout, {}, {}, {})
     render = layout.recording_renderer(result.missing)
     for index in indexes:
