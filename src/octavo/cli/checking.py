@@ -316,7 +316,7 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
 async def _load_pages(
     live: Live, at: ContentRef, ids: Sequence[str], get_page: Callable[[ContentRef, str], GetPage] = page_source_op
 ) -> list[_PageVersions]:
-    """Load the Markdown of pages. Pages after the first `_MAX_CHECKED_PAGES` have no text. Raises ApiError."""
+    """Load pages with `get_page`. Pages after the first `_MAX_CHECKED_PAGES` get no Markdown. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page(at, page_id))))

@@ -112,8 +112,8 @@ def delay_after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> float | None:
-    """Return the seconds until a retry after an error status. None for no retry. The names in `headers` are in lower
-    case. `delay_after_error` explains the other parameters."""
+    """Return the seconds until a retry after an error status. None for no retry. The names in `headers` are
+    in lower case. `delay_after_error` explains the other parameters."""
     wait = requested_wait(headers, now)
     if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not only_reads and status != 429):
         return None

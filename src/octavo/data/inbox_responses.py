@@ -35,7 +35,7 @@ class InboxResponses:
         self.unreduced: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
-        """Authors, pages and permissions of comments. Equal values of several comments share an object."""
+        """Authors, pages and permissions of comments, by themselves. Equal values of all comments are one object."""
 
     @property
     def page_counts(self) -> dict[str, int]:

@@ -260,7 +260,7 @@ def _render_link(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
 ) -> list[StyledText]:
-    """Render the text of a link, and after it a sign if the link is broken, refused or leads to another website."""
+    """Render a run of a link. After the last run (`ends`), add a sign if the link is broken, refused or external."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -466,7 +466,7 @@ class LayoutContext:
         return all_lines
 
     def flow_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
-        """Render the children of a block or slice, one below the other."""
+        """Render the children of a block or slice, one below the other. See `flow`."""
         return self.flow(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
