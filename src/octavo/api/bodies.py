@@ -6,7 +6,7 @@ from octavo.api.operation import Model
 from octavo.api.text import RawJson, SafeJson, SafeText
 
 Format = Literal["markdown", "document"]
-"""The requested format of a body. Octavo sends it with each read, because the API documents no default."""
+"""The requested format of a body. Octavo sends the format with each read, because the API documents no default."""
 
 
 class Body(Model):

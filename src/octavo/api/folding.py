@@ -14,7 +14,7 @@ _INVISIBLE = re.compile(
 )
 """Matches soft hyphens, joiners, direction marks and variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Characters that users type, by the characters not on keyboards that they replace."""
+"""Characters that users type instead of characters that are not on keyboards."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 

@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the completion script for a shell. Except for tcsh, it runs `octavo __complete` to complete REFs."""
+    """Return the completion script for a shell. Except in tcsh, the script runs `octavo __complete` for REFs."""
     import shtab  # lazy: not needed to complete REFs
 
     main_parser = build_parser()

@@ -47,7 +47,7 @@ class OpenFolder:
         self.root = ""
         """Path of the space's root in the folder, such as `docs`. Empty for the folder itself or before a load."""
         self.progress = ""
-        """The current step of loading or indexing, as a sentence for the user. Empty if none runs."""
+        """The current step of loading or indexing, as a sentence for the user. Empty if no step runs."""
         self._loaded_fingerprint = b""
         """Fingerprint of the files that were loaded last. Empty before the first load."""
         self._next_check_at = 0.0

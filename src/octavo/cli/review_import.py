@@ -51,7 +51,7 @@ class PlacedNote:
     note: Note
     page: Page | None
     found: FoundBlock | str
-    """The block, or a phrase such as “there is no page guide”."""
+    """The block, or a phrase that says why there is none, such as “there is no page guide”."""
 
     @property
     def problem(self) -> str:

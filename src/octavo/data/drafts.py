@@ -442,7 +442,7 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the unsent text of this draft in a tuple, or an empty tuple if there is no such draft."""
+        """Return the unsent text of the draft `draft_key` in a tuple. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread_id: str) -> tuple[UnsentText, ...]:

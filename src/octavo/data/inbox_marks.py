@@ -120,7 +120,7 @@ class InboxMarks:
         await self._put({(row.key, True): None for row in rows})
 
     async def restore(self, *keys: str) -> None:
-        """Show rows again that are done or snoozed. Raises NotSaved."""
+        """Show the done or snoozed rows with these keys again. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
 
     def reload(self) -> None:

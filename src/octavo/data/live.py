@@ -361,7 +361,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove from the index what `op` has deleted or could not read. Responses are indexed again when fetched."""
+        """Remove the deleted or unreadable target of `op` from the index. Responses are indexed again when fetched."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():

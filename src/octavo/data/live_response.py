@@ -133,7 +133,7 @@ class LiveResponse:
             self.page_count = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, page_count: int, now: datetime, writes_included: int) -> None:
-        """Set the value from the server. If it is equal to the old value, the old object is kept."""
+        """Set the value from the server. If it is equal to the old value, keep the old object as the value."""
         if value != self.value:
             self.value = value
         self.page_count, self.fetched_at, self.checked_at, self.writes_included = page_count, now, now, writes_included

@@ -46,7 +46,7 @@ MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose status a poll fetches one by one."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 _ACCOUNT_OPERATIONS = (users.Me, organizations.List)
-"""Operations whose responses rarely change. They are fetched again only after `ACCOUNT_AGE`."""
+"""Operations whose responses rarely change. The responses are fetched again only after `ACCOUNT_AGE`."""
 ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
 

@@ -236,8 +236,8 @@ class ResponseCache:
         }
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
-        """Return the size in bytes of each response that `owner` has pinned, by URL. None if it is not on disk.
-        Empty if the file is damaged or busy. Call this in any thread."""
+        """Return the size in bytes of each response that `owner` has pinned, by URL. None for a response that
+        is not on disk. Empty if the file is damaged or busy. Call this in any thread."""
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"

@@ -62,7 +62,7 @@ class SearchTerms:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and index == len(words) - 1))
             for index, word in enumerate(words)
         )
-        """Each word, and whether longer words that begin with it match too."""
+        """Each word, and True if longer words that begin with this word match too."""
 
     def __bool__(self) -> bool:
         return bool(self.words)
@@ -141,7 +141,7 @@ class SearchTerms:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """A pattern for each word, and whether longer words that begin with it match too."""
+        """A pattern for each word, and True if longer words that begin with this word match too."""
         token_lists = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix)

@@ -150,7 +150,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. This process keeps it, also if another process sets it."""
+        """Store a JSON value under `name` in the background. Other processes cannot change it in this process."""
         self.change_value(name, lambda _: value)
         self._values[name] = value, None
 

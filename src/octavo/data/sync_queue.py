@@ -98,7 +98,7 @@ class Version(NamedTuple):
 
 
 def is_due(needed: NeededResponse, version: Version | None, now: datetime) -> bool:
-    """Return whether a needed response must be fetched. `version` is its version in the cache, or None."""
+    """Return whether a needed response must be fetched. `version` is the cached version of the response, or None."""
     if version is None or not needed.fingerprint or version.fingerprint != needed.fingerprint:
         return True
     # If the clock was set back, a version may be from the future.

@@ -98,7 +98,7 @@ class SetValue:
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return an error message, with advice about a file: of Octavo (`is_own`), or one that the user named."""
+    """Return a message for an error, with advice if a file caused it: one of Octavo (`is_own`), or the user's."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""

@@ -195,7 +195,7 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
 
 
 def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
-    """Yield each invalid condition of a filter, with the reason. The name is empty if the filter itself is invalid."""
+    """Yield the name of each invalid condition, with the reason. The name is empty if the filter itself is invalid."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {condition_names}"

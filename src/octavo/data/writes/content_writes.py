@@ -262,7 +262,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return an edit with the effect of a RevertPage, any other change as it is. Raises ApiError and _CannotRestore."""
+    """Return `change`, or an edit with its effect if it is a RevertPage. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
@@ -372,6 +372,6 @@ def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
 
 
 def why_not_resolved(text: str) -> str | None:
-    """Return a sentence if a text still has markers of `merge_with_markers`. None if it has none."""
+    """Return a sentence if a text still has markers of `merge_with_markers`. None if it has no markers."""
     has_markers = f"<<<<<<< {OTHERS_LABEL}" in text or f">>>>>>> {OWN_LABEL}" in text
     return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if has_markers else None

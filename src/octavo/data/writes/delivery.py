@@ -82,8 +82,8 @@ class Account:
 
 
 class OutboxDelivery:
-    """Sends entries of the outbox. The caller delivers one at a time for each space or change request. All methods
-    raise NotSaved."""
+    """Sends entries of the outbox. The caller delivers one entry at a time for each space or change request.
+    All methods raise NotSaved."""
 
     def __init__(
         self,

@@ -538,7 +538,7 @@ def next_due(
 
 
 def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | None:
-    """Return the next time at which `next_due` may return another entry. None if there is none."""
+    """Return the next time at which `next_due` may return another entry. None if there is no such time."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((time for time in times if time is not None and time > now), default=None)
 

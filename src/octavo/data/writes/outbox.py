@@ -143,7 +143,7 @@ class Outbox:
     @property
     def unsent_groups(self) -> list[WriteGroup]:
         """Groups of writes that earlier processes did not finish sending, the newest last. Empty if another
-        process sends writes, because it may have made the groups."""
+        process sends writes, because that process may have made the groups."""
         return self._earlier_groups if self._worker.has_lock else []
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:

@@ -62,7 +62,7 @@ StoredEntry = tuple[int, str, str, str]
 EntryTransition: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
 """A transition of machine.py: returns the entry in its new state. Raises WrongState."""
 EntryCallback: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
-"""Called with each changed entry, in the same transaction."""
+"""Called with each changed entry, in the transaction that changes the entry."""
 
 _TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "newest_at")
 _STORED_NAMES = {

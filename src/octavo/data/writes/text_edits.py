@@ -250,7 +250,7 @@ async def _replace_on_pages(
 async def _replace_in_one_edit(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    """Save the new texts of the pages that are as expected. With `needs_all`, save nothing if a page is not."""
+    """Save the new texts of the pages that are as expected. With `needs_all`, save nothing unless all pages are."""
     outcome = TermOutcome()
 
     async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

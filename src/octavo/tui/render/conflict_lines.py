@@ -105,9 +105,9 @@ def prepare_conflicts(
     stored_name: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
-    """Return the conflicts of a merged page and the text outside them, in the order of the page. Slow: call it in a
-    thread. `main` is the page of main, if known. `stored_name` returns the key in `choices` for the name of a conflict.
-    `titles` has page titles by page ID."""
+    """Return the conflicts of a merged page and the text outside them, in the order of the page. Slow: call
+    it in a thread. `main` is the text of the page on main, if known. `stored_name` returns the key in
+    `choices` for the name of a conflict. `titles` has page titles by page ID."""
     text_with_main, lines = _text_with_main(page)
     comparison = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]
@@ -168,7 +168,7 @@ def parse_safely(text: str) -> Document:
 
 
 def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page text if main is chosen in all conflicts, and the line at which each conflict is shown."""
+    """Return the page text with main chosen in all conflicts, and the line at which each conflict is shown."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():

@@ -187,7 +187,7 @@ _UNDRAWN = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+of
 _NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
 _LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
 _QUOTES = "\"' \t"
-"""Characters that are stripped from the start and the end of names."""
+"""Characters that are stripped from the start and the end of names in a diagram."""
 _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 

@@ -256,7 +256,7 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
-    """Put a prefix such as a bullet before the first line, and as many spaces before the other lines."""
+    """Return `lines` with a prefix such as a bullet before the first, and as many spaces before the others."""
     if not prefix:
         return lines
     return indent(lines, [decoration(prefix, styles.muted)], [decoration(" " * cells(prefix))])

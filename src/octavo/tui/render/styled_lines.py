@@ -245,7 +245,7 @@ def with_background(background: Style, pieces: Iterable[StyledText]) -> list[Sty
 
 
 def indent(lines: Iterable[Line], first: list[StyledText], rest: list[StyledText]) -> list[Line]:
-    """Put `first` before the first line, and `rest` before the other lines."""
+    """Return `lines` with `first` before the first line, and `rest` before the other lines."""
     all_lines = []
     prefix = first
     for line in lines:
