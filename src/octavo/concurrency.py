@@ -66,7 +66,7 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Return the results of `function` for `items`, in order. Up to `limit` run at once. Raises the first error."""
+    """Return the results of `function` for `items`, in order. Up to `limit` run in parallel. Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:

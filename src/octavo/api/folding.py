@@ -212,7 +212,7 @@ def with_formulas(
 def _replace(
     pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, highlights: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return a text with the matches of a pattern replaced, and the ranges of the `highlights` in the new text."""
+    """Return a text with matches of a pattern replaced by `replacement`, and where the `highlights` are in it."""
     pieces: list[str] = []
     new_highlights = list(highlights)
     end_of_last = shift = 0

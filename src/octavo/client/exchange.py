@@ -97,7 +97,7 @@ class Exchange:
         self._given_up = False
 
     async def run(self, transport: Transport) -> bytes | None:
-        """Send the request, with retries, and return the response body. None if there is none. Raises ApiError."""
+        """Send the request, with retries, and return the response body. None without a body. Raises ApiError."""
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:

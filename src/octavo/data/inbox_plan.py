@@ -351,7 +351,7 @@ class InboxPlanner:
                     yield self.all_needed[url].as_due()
 
     def _rechecks(self, excluded_urls: set[str], now: datetime) -> list[NeededResponse]:
-        """Return a few responses with unchanged fingerprints, as due. Responses at `excluded_urls` are left out."""
+        """Return `as_due` copies of a few responses with unchanged fingerprints, but none at `excluded_urls`."""
         not_due = [
             needed
             for needed in self.all_needed.values()

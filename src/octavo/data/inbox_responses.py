@@ -105,8 +105,8 @@ class InboxBuilder:
     """Builds the rows of the inbox. Responses that arrive shortly after each other cause only one build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build(is_stale)` returns a new inbox, or None to keep the old one. With `is_stale=False`, it first checks
-        whether anything has changed. `on_built` is called after each build."""
+        """`build(is_stale)` returns a new inbox, or None to keep the old one. With `is_stale=False`, `build`
+        first checks whether anything has changed. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough responses are loaded to build rows. Until then, the stored rows are shown."""

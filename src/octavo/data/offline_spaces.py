@@ -90,7 +90,7 @@ class OfflineSpace:
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
     read_at: datetime | None = None
-    """When the download last reached the state `kept`. None if it never did."""
+    """When the download last reached the state `kept`. None if the download never reached this state."""
 
 
 class DownloadSize(NamedTuple):

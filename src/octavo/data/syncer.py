@@ -355,7 +355,7 @@ class Syncer(Generic[R]):
     async def _add_dependents(
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
-        """Add the dependents that the planner returns for a response. With `needs_value`, they replace the old ones."""
+        """Add the dependents that the planner returns for a response. With `needs_value`, replace the earlier ones."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]

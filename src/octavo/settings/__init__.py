@@ -114,7 +114,7 @@ def error_in_words(error: Exception, *, is_own: bool = True) -> str:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from `config.toml` and the environment. Variables win, except for VISUAL and EDITOR."""
+    """Read the settings from `config.toml` and the environment. Variables have priority, except VISUAL and EDITOR."""
     return read_with_values(environ)[0]
 
 

@@ -72,7 +72,7 @@ class SliceBounds(NamedTuple):
 
     whole_block: Block
     start: int
-    """Index of the slice's first child in the whole block. For code, index of the first line in the whole block."""
+    """Index of the slice's first child in the whole block. For code, index of the slice's first line there."""
     previous: Block | None = None
     """Child of the whole block just above the slice. None at the block's start, or if the slice begins in a child."""
     is_first: bool = False

@@ -190,7 +190,7 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[DiffEntry]:
-    """Yield a changed table in slices of at most `_MAX_TABLE_ROWS` rows. A very long row is split into slices alone."""
+    """Yield slices of a changed table, of at most `_MAX_TABLE_ROWS` rows. A very long row gets its own slices."""
     rows: list[DiffEntry] = []
 
     def part() -> DiffEntry:

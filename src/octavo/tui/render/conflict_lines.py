@@ -301,8 +301,8 @@ def labelled_rule(
 def render_conflict(
     context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict: the result of the choice, then the text of each side. `numbering` has its number and the
-    number of all conflicts, such as `(2, 5)`."""
+    """Render a conflict: the result of the choice, then the text of each side. `numbering` is the number of
+    this conflict and the number of all conflicts, such as `(2, 5)`."""
     subject = [_NAMES_OF_KINDS[conflict.kind]] if conflict.kind in _NAMES_OF_KINDS else []
     if conflict.side_with_text_here is not None:
         subject.append(f"position in {('base', *decision.side_names)[conflict.side_with_text_here]}")

@@ -335,7 +335,7 @@ class ViewState:
         return min(self.pan_offsets.get(key, 0), overflow)
 
     def pan_by(self, key: str, step: int) -> bool:
-        """Scroll the block `key` by `step` cells to the right, or to the left if negative. Return whether it moved."""
+        """Scroll the block `key` right by `step` cells, or left if negative. Return whether the block moved."""
         previous_offset = min(self.pan_offsets.get(key, 0), self.overflow.get(key, 0))
         offset = self.pan_offsets[key] = max(0, min(previous_offset + step, self.overflow.get(key, 0)))
         return offset != previous_offset

@@ -452,7 +452,7 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MAX_SIGNS = 3
-"""Up to this number of signs at the end of a URL are not put on a line of their own."""
+"""Maximum number of signs at the end of a URL that are not put on a separate line."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that are examined to decide whether the word is broken there."""
 _NO_BREAK = re.compile(r"(?!)")

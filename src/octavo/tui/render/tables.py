@@ -73,7 +73,7 @@ _LONG_WORD = 16
 """A part of a word that is at most this wide in cells is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_PLAIN_WORD = 2000, 32
 _LINES_PER_ADDED_LINE = 4
-"""To keep words whole, a table may get one more line per this number of lines, and at least one."""
+"""A table may get one more line per this number of lines (at least one) to keep words whole."""
 
 
 class _LongestWords(NamedTuple):
