@@ -149,7 +149,7 @@ def subword_starts(text: str) -> list[int]:
 
 
 def subwords(text: str) -> str:
-    """Return all subwords, and word ends from inner subwords on: `getStationId` gives `get Station Id StationId`."""
+    """Return subwords of compound words, and their longer ends: `getStationId` gives `get Station Id StationId`."""
     ordered_subwords: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (

@@ -102,7 +102,7 @@ def decode(request: Request) -> Operation[Any]:
 
 
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
-    """Return the operation for a route with these field values by API name. Raises ValidationError."""
+    """Return the operation for a route with the field values `values`, by API name. Raises ValidationError."""
     at_field = {"at": route.at_type.model_validate(values)} if route.at_type else {}
     field_values = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
     return route.spec.operation.model_validate({**field_values, **at_field})

@@ -229,7 +229,7 @@ class Live:
         return value if value is not None else await self.fetch(op, rank=rank)
 
     async def cached(self, op: Operation[T]) -> T | None:
-        """Return the cached response, however old. None if there is none. Sends nothing."""
+        """Return the cached response, however old. None if no response is cached. Sends nothing."""
         response = self._response(op)
         if response.decoding_task is not None:
             await asyncio.wait([response.decoding_task])

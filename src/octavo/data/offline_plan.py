@@ -175,7 +175,7 @@ def needed_for_tree(at: SpaceRef, tree: PageTree, revision_id: str, owner: str) 
 
 
 def needed_for_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> Iterator[NeededResponse]:
-    """Yield the lists of replies of threads."""
+    """Yield the lists of replies of `threads` as needed responses."""
     for thread in threads:
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
         yield _needed(owner, replies_op(at, thread.id), inbox_plan.replies_fingerprint(thread), label)

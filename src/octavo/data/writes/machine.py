@@ -312,7 +312,7 @@ class OutboxEntry:
     already_done: bool = False
     """True if another user had made the same change first."""
     refused_status: int | None = None
-    """HTTP status of the response that refused the write. None if no response did."""
+    """HTTP status of the response that refused the write. None if no response refused the write."""
 
     @property
     def at(self) -> Discussion:
