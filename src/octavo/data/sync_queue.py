@@ -372,7 +372,7 @@ class SyncQueue:
         if earlier_needed is None or earlier_needed.fingerprint != needed.fingerprint:
             self._clear_failure(needed)
             if earlier_needed is not None:
-                self._needed[needed.url].pop(needed.owner)  # the newest must be the last
+                self._needed[needed.url].pop(needed.owner)  # the newest must be the last in the dict
         self._needed.setdefault(needed.url, {})[needed.owner] = needed
         self._urls_by_owner.setdefault(needed.owner, set()).add(needed.url)
         self._update_ready(needed.url)

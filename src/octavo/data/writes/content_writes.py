@@ -82,7 +82,7 @@ async def _find_replaced(
         if created_revision is None and head is not None:
             created_revision = await send(content.Get(at=at.revision_ref(head)))
     except ApiError:
-        pass  # The edit is saved nevertheless.
+        pass  # The edit is saved, even if these requests fail.
     parents = created_revision.parents if created_revision is not None else ()
     return head, parents[0] if expected_revision is not None and parents and parents[0] != expected_revision else None
 
@@ -142,7 +142,7 @@ async def save_on_newest_head(
         if sent.kind == "done":
             try:
                 saved_texts = await _merge_overwritten(live, at, sent, texts)
-            except ApiError:  # the edit is saved although this failed
+            except ApiError:  # the edit is saved, even if overwritten texts could not be merged
                 saved_texts = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
             return SendResult("done", saved_texts.warning or sent.message, saved_texts, later_ids=sent.later_ids)
         if sent.kind != "changed":
