@@ -104,7 +104,7 @@ class _LatexReader:
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if the part directly before the last part that was read is a command with spaces after it."""
+        """True if a command with spaces after it was read directly before the last part."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 
