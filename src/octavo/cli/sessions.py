@@ -388,7 +388,7 @@ class _SignIn:
     async def open_previous(self) -> Session:
         if self.reopen_previous is None:
             raise ValueError("No previous session to go back to.")
-        # The check of a key has made its profile current, so switch back.
+        # A check of a key may have made its profile current, so switch back.
         if self.previous_profile not in ("", self._profile_store.read().current):
             with suppress(ValueError, OSError):
                 _switch(self._profile_store, self.previous_profile)

@@ -129,7 +129,7 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_revie
 
 
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
-    """Create a draft change request with this subject."""
+    """Create a draft change request with `subject`."""
     op = change_requests.Create(at=at, subject=subject)
     failure_prefix, if_not_found = (
         "Could not create the change request",

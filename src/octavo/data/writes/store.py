@@ -131,7 +131,7 @@ def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -
 
 
 def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
-    """Return the entry with this ID if it is done. None if there is no such entry, or if it is unreadable."""
+    """Return the entry with the ID `entry_id` if it is done. None if there is no such entry, or if it is unreadable."""
     rows = state.rows("SELECT record FROM sent WHERE id = ?", entry_id)
     try:
         return decode_entry(rows[0][0]) if rows else None
