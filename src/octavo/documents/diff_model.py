@@ -90,7 +90,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in a changed row. `words` is None if its text stayed. `old` or `new` is None for a version without it."""
+    """A cell in a changed row. `words` is None if its text stayed, `old` or `new` if that version has no such cell."""
 
     old: Block | None
     new: Block | None

@@ -157,8 +157,7 @@ class ProposalPlanner:
     # Page tree
 
     def _restored_pages(self) -> Iterator[Page]:
-        """Yield the pages that an earlier proposal deleted and whose files exist again. They have the fields of
-        `origin`."""
+        """Yield the pages that an earlier proposal deleted and whose files exist again, as they are in `origin`."""
         other_ids = {
             *(page.id for page in self.head.walk()),
             *(each.id for each in walk_entries(self.baseline.entries)),

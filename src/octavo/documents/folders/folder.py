@@ -266,8 +266,7 @@ def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
 
 
 def linked_path(url: str, path: str) -> str:
-    """Return the path to which a relative URL in the file `path` leads. It may begin with `..`. Empty for other
-    URLs."""
+    """Return the path to which a relative URL in the file `path` leads. May begin with `..`. Empty for other URLs."""
     name = unquote(url.partition("#")[0])
     if not name or name.startswith("/") or EXTERNAL_URL.match(url):
         return ""

@@ -68,8 +68,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return `hunk`. If possible, shift an addition or deletion so that it begins with a heading, with the same effect.
-    `before` and `after` are the numbers of unchanged blocks around the hunk."""
+    """Return `hunk`, or if possible, an equivalent addition or deletion that begins with a heading. `before` and
+    `after` are the numbers of unchanged blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
