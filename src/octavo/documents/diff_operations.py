@@ -1,5 +1,5 @@
 """Compares two notations of the same API operation: an `api-method` block, headings with tables and tabs, or older
-tags. Both become one `RestructuredBlocks` with the differences inside. Start reading at `join_rewritten_operations`."""
+tags. The versions become one `RestructuredBlocks` with their differences. Start at `join_rewritten_operations`."""
 
 from __future__ import annotations
 

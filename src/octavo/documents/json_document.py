@@ -1,6 +1,6 @@
 """Reads pages in the platform's JSON format into the same block tree as Markdown.
 
-The blocks have no source lines. Their keys are those of the platform. An unknown block becomes a block of the kind
+The blocks have no source lines. Their keys come from the platform. An unknown block becomes a block of the kind
 `unknown` with all its text. Content that a block should not have is added after the block.
 """
 

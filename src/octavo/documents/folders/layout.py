@@ -1,6 +1,6 @@
 """The files of a space in the layout of GitBook's Git Sync: the paths of all files, and the text of a page's file.
 
-An existing file is changed as little as possible. Lines of front matter with the same meaning stay unchanged. Keys that
+An existing file is changed as little as possible. Lines of front matter whose values do not change stay. Keys that
 the API does not return, such as `tags`, stay too.
 """
 

@@ -1,4 +1,4 @@
-"""The handlers of operations that `rest.py` cannot handle. A module has those of one or more areas of the API."""
+"""The handlers of operations that `rest.py` cannot handle. A module handles one or more areas of the API."""
 
 from importlib import import_module
 from pkgutil import iter_modules
