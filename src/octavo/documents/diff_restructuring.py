@@ -413,7 +413,7 @@ def _containers_around_removed(
     removed: _NodeInContainers, path: Sequence[Node], following: Sequence[Node], old_versions: Mapping[int, Node]
 ) -> Sequence[Node]:
     """Return in which of the open containers, `path`, to show a removed block: those that contained it, or those that
-    contain the next block, `following`, if these are more. For a heading, always the latter."""
+    contain the next block, `following`, if these are more. For a heading, always the containers of the next block."""
     around_following = [node for node, other in zip(path, following, strict=False) if node is other]
     if removed.node.kind == "heading":
         return around_following

@@ -287,7 +287,7 @@ _FIELD_TYPES = {
 
 @dataclass(frozen=True)
 class CheckedPage:
-    """A page, reusable content or a table of contents, with what the checks need."""
+    """A page, reusable content or a table of contents, with the data that the checks need."""
 
     path: str
     """The path of the file from the root of the space, such as `guides/start.md`."""

@@ -95,7 +95,7 @@ class PageFile:
         return single_line(self.metadata.get("title")) or page_trees.first_heading(self.body) or ""
 
     def fields(self) -> Json:
-        """Return the values that the API can edit, except the title, by their field in `content.PageFields`."""
+        """Return the values that the API can edit, except the title, by field name of `content.PageFields`."""
         values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXTS}
         return values | {name: self.metadata.get(key) is True for name, key in _FLAGS.items()}
 
