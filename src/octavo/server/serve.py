@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, requests for other servers, and more than `REQUEST_LIMIT`."""
+    """ASGI middleware that refuses requests of web pages, requests for other servers, and any above `REQUEST_LIMIT`."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

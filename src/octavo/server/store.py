@@ -218,7 +218,7 @@ class Store:
         )
 
     def all(self, path: str, *, status: str = "") -> Iterator[Json]:
-        """Yield the documents of the collection at `path`, oldest first. With `status`, yield only these documents."""
+        """Yield documents of the collection at `path`, oldest first. With `status`, only documents with this status."""
         return (document for _, document in self.items(path, status=status))
 
     def items(self, path: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
