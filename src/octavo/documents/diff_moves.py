@@ -142,7 +142,7 @@ def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple
 
 
 class _MoveFinder:
-    """Turns the drafts of a removed and an added block into the drafts of a move. A move includes all content."""
+    """Turns the drafts of a removed and an added block into the drafts of a move. A move includes the content."""
 
     def __init__(self, all_drafts: Sequence[DraftEntry], compare: CompareNodes) -> None:
         self._compare = compare
@@ -430,7 +430,7 @@ def _count_words_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of changed, added and removed blocks in a section that is shown as replaced."""
 _MIN_RENAMED_SHARE = 0.3
-"""Minimum changed share of the text of a heading that is shown as part of a replaced section."""
+"""Minimum share of a heading's text that changed, if the heading is shown as part of a replaced section."""
 
 _MAX_SHARE_OF_SAME_WORDS = 0.75
 """Maximum share of equal words in both versions of a replaced section, from 0 to 1."""

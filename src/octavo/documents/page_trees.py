@@ -324,7 +324,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of an earlier sibling, unless `main` has it, too."""
+    """Return the pages of `after` with the title or slug of an earlier sibling, unless `main` has the duplicate."""
     new_nodes, main_nodes = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
     parents_before = parent_ids(main_nodes)

@@ -277,7 +277,7 @@ class ThreadAnchors:
         return bool(quote) and not words.startswith(quote)
 
     def block_change(self, thread: Comment) -> WordChange:
-        """Return `changed` if a thread's block was edited, `gone` if it was deleted. Empty if neither or unknown."""
+        """Return `changed` if a thread's block was edited, `gone` if it was deleted. Empty if unchanged or unknown."""
         if not self.is_complete or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"

@@ -214,7 +214,7 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
-    """Close an open sibling of the tag, such as another `tab`, and open a missing parent. Report both as problems."""
+    """Close an open sibling of the tag, such as another `tab`, and open a missing parent. Report each as a problem."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
     if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:

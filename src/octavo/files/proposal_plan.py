@@ -69,7 +69,7 @@ class ProposalPlan:
     """IDs of locally changed pages whose changes the change request already has."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
-    """Conflicts with main and conflict markers in files, as sentences without full stop. With any, nothing is sent."""
+    """Conflicts with main and conflict markers in files, as sentences without full stop. If any, nothing is sent."""
     unsupported: list[str] = field(default_factory=list)
     """Local changes that the API cannot make, such as `a.md layout`. They are left out."""
     notes: list[str] = field(default_factory=list)

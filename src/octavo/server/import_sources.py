@@ -158,7 +158,7 @@ def _with_absolute_links(download: FetchedFile) -> str:
 
 
 def _html_text(download: FetchedFile) -> str:
-    """Return the text of an HTML file. The encoding is the one in the HTTP header, else the one in the HTML."""
+    """Return the text of an HTML file. The encoding is set in the HTTP header, else in the HTML."""
     declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
     # If a declaration of UTF-16 can be read as ASCII, the text is not UTF-16.
     is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")

@@ -265,7 +265,7 @@ def _has_uneven_rows(table: SourceBlock) -> bool:
 
 
 def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
-    """Return the columns of one version of a table. None if they cannot be told apart."""
+    """Return the columns of one version of a table. None if columns cannot be told apart."""
     names = _names(table)
     indexes = _new_indexes(_names(base), names)
     if indexes is None:

@@ -207,7 +207,7 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield log entries without end, newest first. Each entry is about a station that existed on its day."""
+    """Yield log entries without end, newest first. Each entry is about a station that existed on that day."""
     words, rng = _word_lists()["log"], Random("log")
     start_days = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
