@@ -445,7 +445,7 @@ class FormState:
             )
         if current_item is None:
             return self._add_error(
-                "The item was deleted, or you have lost access to it. Nothing was sent.", for_whole_form=True
+                "The item was deleted, or you lost access to it. Nothing was sent.", for_whole_form=True
             )
         self._item = current_item
         if self.form.item is None:
