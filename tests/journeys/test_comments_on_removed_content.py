@@ -29,18 +29,39 @@ async def go_to_old_side(run: Run, words: str) -> None:
     raise AssertionError(selected_text(run))
 
 
+async def select_removed_block(run: Run) -> None:
+    """Open a change request that removes a paragraph, and select this paragraph in the diff."""
+    change_request = await OpenChangeRequest.open(run)
+    page = change_request.ids["Time and time zones"]
+    text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
+    gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
+    await change_request.edit(UpdatePage(page=page, document=DocumentBody(markdown=text.replace(f"{gone}\n\n", ""))))
+    await change_request.show()
+    await run.press("enter")
+    await go_to_old_side(run, REMOVED_TEXT)
+
+
+async def test_remark_on_one_removed_block_quotes_the_block_once(stage: Stage) -> None:
+    async with stage.play() as run:
+        await select_removed_block(run)
+        await run.press("asterisk", "A")
+        await run.see("Remark on 1 block")
+        await run.type("Keep this one.")
+        await run.press("ctrl+s")
+        await run.hear("Added 1 pending comment.")
+        await run.press("u")
+        await run.hear("Press A to continue the remark.")
+        await run.press("A", "ctrl+s")
+        await run.hear("Added 1 pending comment.")
+        (entry,) = run.app.session.outbox.entries
+        assert entry.traits.text.startswith("> All times in requests")
+        assert entry.traits.text.endswith("\n\nKeep this one.")
+        assert entry.traits.text.count("> All times") == 1, entry.traits.text
+
+
 async def test_undone_comment_on_a_removed_block_quotes_the_block_once(stage: Stage) -> None:
     async with stage.play() as run:
-        change_request = await OpenChangeRequest.open(run)
-        page = change_request.ids["Time and time zones"]
-        text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
-        gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
-        await change_request.edit(
-            UpdatePage(page=page, document=DocumentBody(markdown=text.replace(f"{gone}\n\n", "")))
-        )
-        await change_request.show()
-        await run.press("enter")
-        await go_to_old_side(run, REMOVED_TEXT)
+        await select_removed_block(run)
         await run.press("c")
         await run.type("Keep this one.")
         await run.press("ctrl+s")

@@ -19,7 +19,7 @@ from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.view import View, is_covered
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.threads import DRAFT_PREFIX, FINDING_PREFIX, ThreadSummary
+from octavo.tui.render.threads import DRAFT_PREFIX, FINDING_PREFIX, ThreadSummary, quote_markdown
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
@@ -196,6 +196,7 @@ class _SelectedBlock:
     key: str
     page_title: str = field(compare=False)
     text: str = field(compare=False)
+    is_code: bool = field(compare=False)
     is_old: bool
     """True if the block is in the old version of the page."""
 
@@ -226,7 +227,8 @@ class SelectedBlocks:
         page, block = self._pages.visible_page, self._pages.visible_block
         if page is None or block is None or not block.key or block.kind in ("thread", "note", "change"):
             return None
-        return _SelectedBlock(page[0], block.key, page[1], block.plain(), self._pages.is_on_old_version)
+        is_code, is_old = block.kind == "code", self._pages.is_on_old_version
+        return _SelectedBlock(page[0], block.key, page[1], block.plain(), is_code, is_old)
 
     def toggle(self) -> None:
         """Select the block under the cursor, or deselect it if it is selected."""
@@ -264,7 +266,10 @@ class SelectedBlocks:
         outbox = app.session.outbox
 
         def send(text: str) -> None:
-            body = Markdown(markdown=thread_actions.remark_on_blocks(text, [each.text for each in blocks]))
+            remark = thread_actions.remark_on_blocks(text, [each.text for each in blocks])
+            if len(blocks) == 1 and blocks[0].is_old:  # A remark on several blocks names the blocks.
+                remark = f"{quote_markdown(blocks[0].text, is_code=blocks[0].is_code)}\n\n{text}"
+            body = Markdown(markdown=remark)
             writes = [
                 NewWrite(
                     Create(at=at, body=body, page=each.page_id, node=each.key),
