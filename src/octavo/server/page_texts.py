@@ -256,7 +256,7 @@ _TEXT_ATTRIBUTES = ("title", "alt", "path", "summary", "description")
 
 
 def reindex(context: RequestContext, space_id: str, old_revision: Json | None, new_revision: Json) -> None:
-    """Index what differs between two revisions of a space. `old_revision` is None if the space was never indexed."""
+    """Index the differences between two revisions of a space. `old_revision` is None if the space was never indexed."""
     for _ in _index_changed_pages(context, space_id, old_revision, new_revision):
         pass
 

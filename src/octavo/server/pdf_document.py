@@ -131,7 +131,7 @@ INDENT_LIMIT = 6
 """Nested blocks are indented up to this depth."""
 _INDENT = 12
 _CODE_LINE_WIDTH = 88
-"""Maximum number of characters on a line of code. Those beyond Latin-1 count twice. A longer line is split."""
+"""Maximum number of characters on a line of code. Characters beyond Latin-1 count twice. A longer line is split."""
 _TEXT_LENGTH = 1 << 20
 """Maximum number of characters that are printed of a text that is not split, such as a cell of a card."""
 _PARAGRAPH_LENGTH = 10_000

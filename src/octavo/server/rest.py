@@ -228,7 +228,7 @@ def path_of(op: Operation[Any]) -> str:
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields that the request sets, by API name. Raises Refusal if a field is null that must not be."""
+    """Return the fields that the request sets, by API name. Raises Refusal for a null where a value is required."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     if null_message := null_error(spec, fields):

@@ -29,7 +29,7 @@ from octavo.documents.source_blocks import (
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 """A piece of text that a merge never divides, such as a word."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
-"""The dashes below a header cell of a table. How many there are does not matter."""
+"""The dashes below a header cell of a table. Their number does not matter."""
 _MIN_KEPT = 0.5
 """Minimum share of the words of the base that each side must keep. Otherwise, texts are not merged by words."""
 

@@ -86,7 +86,7 @@ _ITEM_LIKENESS = 0.75
 _ROW_LIKENESS = 0.5
 """Minimum share of equal words in two versions of a new row. Their first cells must be equal."""
 _PAIR_LIMIT = 10_000
-"""Maximum number of pairs of new rows or items that are compared. If there are more, none is compared."""
+"""Maximum number of pairs of new rows or items that are compared. If there are more pairs, no pair is compared."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
