@@ -265,7 +265,7 @@ async def test_edit_of_a_deleted_team_sends_nothing_and_keeps_the_text(stage: St
         await run.press("e", "ctrl+u", *"Mine")
         await run.ask(teams.Delete(at=AT, team_id="software"), NOOR)
         await run.press("ctrl+s")
-        await run.see("The item was deleted, or you lost access to it. Nothing was sent.", "Mine")
+        await run.see("The item was deleted, or you lost access. Nothing was sent.", "Mine")
         assert not run.gate.sent(teams.Update)
 
 

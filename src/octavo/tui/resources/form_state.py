@@ -444,9 +444,7 @@ class FormState:
                 f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
             )
         if current_item is None:
-            return self._add_error(
-                "The item was deleted, or you lost access to it. Nothing was sent.", for_whole_form=True
-            )
+            return self._add_error("The item was deleted, or you lost access. Nothing was sent.", for_whole_form=True)
         self._item = current_item
         if self.form.item is None:
             return ""  # The form changes several items, so it shows no values of an item.
