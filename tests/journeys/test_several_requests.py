@@ -58,6 +58,17 @@ async def test_undo_goes_on_with_the_change_requests_that_it_could_not_reopen(st
         assert len(run.gate.sent(change_requests.Update)) == 8
 
 
+@pytest.mark.parametrize("keys", [("x", "x", "L", "y"), ("tilde",)])
+async def test_undo_after_an_unknown_result_undoes_nothing_older(stage: Stage, keys: tuple[str, ...]) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        run.platform.refuse_next(change_requests.Update, 500, "Out of memory.", times=2)
+        await run.press(*keys)
+        await run.hear("Out of memory.")
+        await run.press("u")
+        await run.hear("You cannot undo “")
+
+
 async def test_change_request_is_marked_as_ready_again_after_its_undo_was_refused(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")

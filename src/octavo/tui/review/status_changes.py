@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
@@ -105,6 +105,7 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: boo
     toggled_requests: list[ChangeRequest] = []
     failures: list[str] = []
     unsent_requests: list[ChangeRequest] = []
+    kind: Literal["refused", "unknown"] = "refused"
     for each in requests:
         assert each.space_ref is not None, "`why_not_toggle_drafts` checks that the space is known"
         outcome = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
@@ -115,10 +116,11 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: boo
                 outcome.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {outcome.message}"
             )
             unsent_requests += [each] * outcome.can_be_sent_again
+            kind = "unknown" if outcome.kind == "unknown" else kind
     if is_undo and unsent_requests:
         return SendResult("refused", f"{failures[0]} {UNDO_AGAIN}", _undo_of(app, unsent_requests))
     if not toggled_requests:
-        return SendResult("refused", failures[0])
+        return SendResult(kind, failures[0])
     if not failures:
         return SendResult("done", "", tuple(toggled_requests))
     requests_text = f"{len(toggled_requests)} of {plural(len(requests), 'change request')}"
@@ -498,6 +500,7 @@ async def _send_all(
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     unsent: list[PlannedWrite] = []
+    kind: Literal["refused", "unknown"] = "refused"
     for each in planned_writes:
         if each.send is None:
             continue
@@ -507,11 +510,12 @@ async def _send_all(
         else:
             failures.append(f"{each.name}: {result.message}")
             unsent += [each] * result.can_be_sent_again
+            kind = "unknown" if result.kind == "unknown" else kind
     on_sent()
     named = " ".join(failures)
     message = f"{past_verb} {len(sent)} of {plural(len(planned_writes), 'change request')}. {named}" if failures else ""
     if is_undo and unsent:
         return SendResult("refused", f"{message} {UNDO_AGAIN}", _undo_of_all(unsent, on_sent))
     if not sent:
-        return SendResult("refused", named)
+        return SendResult(kind, named)
     return SendResult("done", message, tuple(sent))
