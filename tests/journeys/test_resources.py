@@ -600,6 +600,18 @@ async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
         await run.until(lambda: "Harbour software" in titles(run), "list the old name")
 
 
+async def test_undo_of_an_edit_does_not_replace_a_newer_value(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "teams")
+        await run.press("e", "ctrl+u", *"Harbour crew", "ctrl+s")
+        await run.hear("Changed Harbour software.")
+        (sent,) = run.gate.sent(teams.Update)
+        await run.ask(sent.model_copy(update={"title": "Port crew"}), NOOR)
+        await run.press("u")
+        await run.hear("Could not undo the change to Harbour software: it has changed since.")
+        assert len(run.gate.sent(teams.Update)) == 1
+
+
 async def test_undo_restores_the_value_that_another_user_set_meanwhile(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from octavo.api.errors import NotFound
+from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import SPECS, Listing, Model, Operation, read_pages
 from octavo.api.wire import url_path
 from octavo.data.access import Send
@@ -127,14 +127,12 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
                 f"You cannot undo the change to {name} by pressing u. To edit {name} again, press e."
             )
             return
-        app.writes.set_undo(
-            _undo_of(
-                live,
-                f"undo the change to {name}",
-                [(f"Could not undo the change to {name}", undo)],
-                f"Undid the change to {name}.",
-            )
-        )
+        action = f"undo the change to {name}"
+        direct_undo = _undo_of(live, action, [(f"Could not {action}", undo)], f"Undid the change to {name}.")
+        if type(form.response) is type(item):
+            fields = form.operation.model_fields_set - set(item_arguments)
+            direct_undo = _undo_if_unchanged(direct_undo, load, resource.as_update(form.response), fields)
+        app.writes.set_undo(direct_undo)
 
     open_form(
         FormRequest(
@@ -246,6 +244,23 @@ def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation
         return SendResult("done", result=True)
 
     return DirectUndo(title, undo, message)
+
+
+def _undo_if_unchanged(
+    undo: DirectUndo, load: Callable[[], Awaitable[Model | None]], edited_item: Model, fields: Collection[str]
+) -> DirectUndo:
+    """Return an undo that sends nothing if the item from `load` differs from `edited_item` in one of these fields."""
+
+    async def send() -> SendResult[Any]:
+        try:
+            item = await load()
+        except ApiError as error:
+            return SendResult("refused", f"Could not {undo.action}: {error}", error=error)
+        if item is not None and any(getattr(item, each, None) != getattr(edited_item, each, None) for each in fields):
+            return SendResult("changed", f"Could not {undo.action}: it has changed since. Press e to edit it.")
+        return await undo.send()
+
+    return undo._replace(send=send)
 
 
 def _reverse_edit(
