@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents import page_trees
+from octavo.documents.blocks import plain_text
 from octavo.documents.page_trees import Json
+from octavo.documents.source_reader import parse
 
 
 def page(title: str, *below: Json, kind: str = "document", slug: str = "") -> Json:
@@ -126,3 +128,11 @@ def test_new_title_replaces_the_leading_heading(words: str) -> None:
 
 def test_heading_with_other_text_is_unchanged() -> None:
     assert page_trees.change_leading_heading("# Other\n", "Old", "New") == "# Other\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["$$x$$ costs $$y$$", "{% hint %} and {% endhint %}", "*a* `b` [c](d) <e> &amp; ~f~ !g"]
+)
+def test_escaped_text_is_shown_as_it_is(text: str) -> None:
+    (paragraph,) = parse(page_trees.escape_markdown(text)).blocks
+    assert plain_text(paragraph.runs) == text

@@ -261,7 +261,7 @@ class RemoteChanges(NamedTuple):
 
 class RemoteChangeDetector:
     """Counts what other users have changed, by comparing old and new responses. Leaves out the user's own threads,
-    reviews and change requests. Merges by the user, and replies that lists of threads count, are not left out."""
+    reviews and change requests. Counts merges by anybody, and the replies by anybody in lists of threads."""
 
     def __init__(self, my_id: str) -> None:
         self._my_id = my_id

@@ -303,8 +303,8 @@ def inline_text(inline: str) -> str:
 
 
 def escape_markdown(words: str) -> str:
-    """Return a text as one line of Markdown that is shown exactly like the text."""
-    return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
+    """Return a text as one line of inline Markdown, in which signs such as `*`, formulas and tags are escaped."""
+    return re.sub(r"[\\`*_\[\]<>#&~!]|\$(?=\$)|\{(?=%)", r"\\\g<0>", " ".join(words.split()))
 
 
 def _with_changed_children(page: Json, change: Callable[[Pages], Pages]) -> Json:

@@ -509,7 +509,8 @@ def _plain_value(value: Any) -> Any:
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """If the new text begins with another heading, add the title to `change`. Else the heading becomes the title."""
+    """If the new text begins with a heading that is not the title of the page, add a title to `change`. Otherwise, the
+    server would make this heading the title."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

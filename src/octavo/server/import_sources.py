@@ -68,7 +68,6 @@ _MARKDOWN_SYNTAX = re.compile(
     re.MULTILINE,
 )
 """Matches text that has a special meaning in Markdown."""
-_FORMULA_OR_TAG = re.compile(r"\$(?=\$)|\{(?=%)")
 _LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _FENCE = "```"
@@ -464,7 +463,7 @@ def convert_docx(data: bytes, stem: str, used_paths: Collection[str] = ()) -> Co
 
 
 def _escape_line(text: str) -> str:
-    return escape_emoji_names(_FORMULA_OR_TAG.sub(r"\\\g<0>", page_trees.escape_markdown(text)))
+    return escape_emoji_names(page_trees.escape_markdown(text))
 
 
 class _Converter(MarkdownConverter):

@@ -204,7 +204,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
     for node in (screen.focused or screen).ancestors_with_self:
-        if isinstance(node, HasCommands):  # The inactive commands of an open widget do not apply here.
+        if isinstance(node, HasCommands):  # Leave out inactive commands of open widgets: they cannot run here.
             listed_ids |= node._commands_by_id.keys()
     # Commands with the same keys, and the same help up to the first comma, share one entry.
     listed_entries: set[tuple[str, str]] = set()

@@ -18,7 +18,7 @@ from octavo.data.queries import requested_reviewers_op, reviews_op
 from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
-from octavo.tui.review.request_status import RequestStatus, StatusField, merged_by
+from octavo.tui.review.request_status import RequestStatus, StatusField, merged_text
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -125,7 +125,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         notes: list[Content] = []
         if change_request.status == "merged":
             hint = "Press Z to create a change request that reverts the merge."
-            notes.append(Content.styled(f"✓ {merged_by(change_request)}. {hint}", "$success"))
+            notes.append(Content.styled(f"✓ {merged_text(change_request)}. {hint}", "$success"))
         if status.is_on_main:
             notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {ARCHIVE_HINT}", "$success"))
         elif status.is_outdated:

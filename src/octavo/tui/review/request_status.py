@@ -158,7 +158,7 @@ def _given_names(names: Sequence[str]) -> str:
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
-def merged_by(change_request: ChangeRequest) -> str:
+def merged_text(change_request: ChangeRequest) -> str:
     """Return who merged a change request and when, such as `Merged by Noor 2 days ago`."""
     by_name = f" by {change_request.merged_by.name}" if change_request.merged_by is not None else ""
     return f"Merged{by_name} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
@@ -169,7 +169,9 @@ def first_line(
 ) -> Content:
     """Return the first line in the view of a change request: number, title, author, `signs` and `space_title`. The line
     is at most `width` cells wide."""
-    age_text = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
+    age_text = (
+        merged_text(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
+    )
     details_text = " · ".join(each for each in (space_title, change_request.author_name, age_text) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     signs_text = Content.assemble("  ", *signs)

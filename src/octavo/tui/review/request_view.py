@@ -360,7 +360,7 @@ class ChangeRequestScreen(View):
             change_request,
             space,
             on_change=self.show_changed_pages,
-            on_diff=self._show_diff,
+            on_diff=self._on_diff_loaded,
             on_reviews=lambda: self.request_head.show_reviews(),
             on_new_base=self.select_first_change,
             opens_at_review=thread is None and block is None,
@@ -487,7 +487,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.select_first_change()
         self.page_diff.show()
 
-    def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
+    def _on_diff_loaded(self, page: ChangedPage, compared: PageComparison) -> None:
         self._set_finding_revisions()
         self.findings.check(page, compared)
         self.page_diff.update_word_changes(page, compared)
