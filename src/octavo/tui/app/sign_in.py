@@ -125,7 +125,7 @@ class SignInScreen(HasCommands, Screen[None]):
         if secret is None:
             self._show_notes(("care", "Paste an API key first, or try the demo."))
             return
-        self._sign_in_result = None
+        self._close_checked_session()
         self.query_one("#start", TextButton).display = False
         self._show_notes(("asking", "Checking the API key…"))
         self._key_check = self.shell.background(self._sign_in(secret.get_secret_value()))
@@ -136,13 +136,20 @@ class SignInScreen(HasCommands, Screen[None]):
         except (ApiError, ValueError, OSError) as error:
             self._show_notes(("care", error_in_words(error)))
             return
-        self._show_notes(*self._sign_in_result.key_notes)
         if is_being_removed(self):
+            self._close_checked_session()
             return
+        self._show_notes(*self._sign_in_result.key_notes)
         self.query_one("#check", TextButton).key = ""
         start = self.query_one("#start", TextButton)
         start.display = True
         start.focus()
+
+    def _close_checked_session(self) -> None:
+        """Close the session of the key that was checked last, because the user does not start it."""
+        result, self._sign_in_result = self._sign_in_result, None
+        if result is not None:
+            self.shell.background(result.session.close())
 
     @on(TextButton.Pressed, "#start")
     def _on_start_pressed(self) -> None:
@@ -182,6 +189,7 @@ class SignInScreen(HasCommands, Screen[None]):
         except (ApiError, ValueError, OSError) as error:
             self._show_notes(("care", error_in_words(error)))
             return
+        self._close_checked_session()
         await self.shell.switch_session(session, "")
 
     def _show_notes(self, *notes: tuple[str, str]) -> None:
