@@ -201,3 +201,4 @@ async def test_answer_before_a_dialog_is_shown_confirms_nothing(stage: Stage, is
         assert not run.gate.sent(change_requests.Update)
         await run.press("y")
         await run.until(lambda: len(run.gate.sent(change_requests.Update)) == 1, "archive the change request")
+        assert "You answered before" not in run.text

@@ -26,6 +26,7 @@ from octavo.tui.widgets.text_widgets import ChangingText, InfoTable
 
 READ_SECONDS = 0.5
 """Seconds in which new content cannot be confirmed, because a key may have been meant for the old content."""
+_ANSWERED_UNSEEN = "You answered before this dialog was shown. Read it, then press y."
 _SCROLL_KEYS = Binding.Group("scroll")
 
 
@@ -62,10 +63,12 @@ class Confirmed:
 
 # The key bar shows `y` and ctrl+s once: they have the same function.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
-    if isinstance(app, HostApp) and dialog.was_answered_unseen(app.input_time):
-        app.explain("You answered before this dialog was shown. Read it, then press y.")
-    else:
-        dialog.confirm()
+    if isinstance(app, HostApp):
+        if dialog.was_answered_unseen(app.input_time):
+            app.explain(_ANSWERED_UNSEEN)
+            return
+        app.notices.close_text(_ANSWERED_UNSEEN)
+    dialog.confirm()
 
 
 def _cancel(app: App[Any], dialog: ConfirmDialog) -> None:
