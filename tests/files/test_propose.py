@@ -545,3 +545,79 @@ async def test_edit_of_a_page_that_the_change_request_lacks_needs_an_update_from
     assert (plan.summary, plan.blocked) == ("1 page edited", [])
     await proposal.send(plan, is_draft=False)
     assert "Read" in await text_of(editor, at, "Help")
+
+
+LOCAL_CONTENTS = """# Table of contents
+
+* [Home](README.md "Start")
+
+## Guides
+
+* [Setup](setup.md)
+* [Usage](usage.md)
+* [More](more.md "M")
+
+***
+
+* [Site](https://a.example)
+"""
+
+
+async def test_changes_left_out_of_a_partial_proposal_are_named_again_and_survive_its_merge(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    docs.write("SUMMARY.md", LOCAL_CONTENTS)
+    docs.write("setup.md", f"---\nlayout:\n  width: wide\ntags: a\n---\n\n{SETUP.replace('Install', 'Download')}")
+    docs.write("more.md", "---\nicon: bolt\nlayout:\n  width: wide\n---\n\n# More\n\nText.\n")
+    before = docs.files()
+    plan, request = await propose(docs)
+    left_out = sorted(plan.unsupported)
+    assert left_out == [
+        "SUMMARY.md new group “Guides”",
+        "SUMMARY.md new link “Site”",
+        "SUMMARY.md short title of “Home”",
+        "SUMMARY.md short title of “More”",
+        "more.md layout",
+        "setup.md layout",
+        "setup.md tags",
+    ]
+    plan, _ = await propose(docs)
+    assert (plan.is_empty, sorted(plan.unsupported)) == (True, left_out)
+    await editor.merge(request.ref(editor.space))
+    result = await docs.pull()
+    assert (result.conflicts, docs.files()) == ([], before)
+    plan, _ = await propose(docs)
+    assert (plan.is_empty, sorted(plan.unsupported)) == (True, left_out)
+
+
+async def test_listed_page_without_a_file_is_not_added_by_a_later_proposal(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [Later](later.md)\n* [Setup]")
+    for _ in range(2):
+        plan, request = await propose(docs)
+        assert plan.notes == ["later.md does not exist, so it is not proposed."]
+        assert await editor.outline(request.ref(editor.space)) == "Home Setup Usage"
+
+
+async def test_page_that_a_pull_could_not_write_is_not_added_as_an_empty_page(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    (docs.top / "home").symlink_to(docs.top.parent)
+    await editor.publish(insert("# Help\n\nAsk.\n", into=await editor.id("Home")))
+    assert [each.path for each in (await docs.pull()).skipped] == ["home/help.md"]
+    docs.edit("setup.md", "Install", "Download")
+    _, request = await propose(docs)
+    assert await editor.outline(request.ref(editor.space)) == "Home(Help) Setup Usage"
+
+
+async def test_deleted_file_that_is_still_listed_is_restored_by_a_later_proposal(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    (docs.top / "setup.md").unlink()
+    _, request = await propose(docs)
+    assert await editor.outline(request.ref(editor.space)) == "Home Usage"
+    docs.write("setup.md", SETUP)
+    await propose(docs)
+    assert await editor.outline(request.ref(editor.space)) == "Home Setup Usage"

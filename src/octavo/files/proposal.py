@@ -35,10 +35,19 @@ from octavo.data.writes.change_request_writes import create, toggle_draft
 from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWRITTEN, NO_CONTENT_EDITS, edit
 from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
-from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
+from octavo.documents.folders.layout import SUMMARY, PageFile, single_line, with_other_keys_of
+from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.yaml_values import write_scalar
 from octavo.files.folder_merge import finish_proposal
-from octavo.files.local_changes import NEW_PAGE_PREFIX, LocalFiles, PagePlacement, contents_of, files_after_proposal
+from octavo.files.local_changes import (
+    NEW_PAGE_PREFIX,
+    LocalFiles,
+    PagePlacement,
+    are_equal_contents,
+    contents_of,
+    edited_summary,
+    files_after_proposal,
+)
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader, TrackedFile
 
@@ -66,6 +75,7 @@ class Proposal:
     into: ChangeRequest | None = None
     """The change request to add to. None for the one of the last proposal if that is not merged, else a new one."""
     local: LocalFiles = field(init=False)
+    baseline: Baseline = field(init=False)
     head: Revision = field(init=False)
     """The current content of the change request, or of the space if there is none."""
     change_request: ChangeRequest | None = None
@@ -89,14 +99,14 @@ class Proposal:
         origin = await origin_reader.revision() if origin_id != base.id else base
         files = files_after_proposal(self.folder) if self._is_request_stored else dict(self.folder.files)
         pulled_entries = contents_of(self.folder, self.folder.files)
-        baseline = Baseline(files, contents_of(self.folder, files, pulled_entries))
-        self._recognize_new_pages(base, baseline)
+        self.baseline = Baseline(files, contents_of(self.folder, files, pulled_entries))
+        self._recognize_new_pages(base, self.baseline)
 
         async def read_text(page: Page) -> str | None:
             return await (reader if page.id in head_ids else origin_reader).text(page)
 
         versions = (base, origin, last_revision, self.head)
-        return await ProposalPlanner(self.folder, self.local, baseline, *versions, read_text).plan()
+        return await ProposalPlanner(self.folder, self.local, self.baseline, *versions, read_text).plan()
 
     def _reader(self, at: ContentRef) -> SpaceReader:
         return SpaceReader(self.live.send, self.download, at)
@@ -187,7 +197,7 @@ class Proposal:
         self.folder.save()
         sender = _Sender(self, plan)
         await sender.send()
-        self.folder.proposal["summary"] = self.folder.store_base(self.local.text(SUMMARY))
+        self.folder.proposal["summary"] = self.folder.store_base(self._sent_summary(plan))
         self.record(sender)
         at = self.change_request.ref(self._space)
         request = await self.live.send(change_requests.Get(at=at))
@@ -213,7 +223,7 @@ class Proposal:
         kept_ids = {page.id for page in self.head.walk()} - {*ids_by_path.values()}
         pages = {path: page for path, page in proposal.get("pages", {}).items() if page["id"] in kept_ids}
         for path, page_id in ids_by_path.items():
-            pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
+            pages[path] = {"id": page_id, "sha256": self.folder.store_base(self._sent_text(path, page_id))}
         new_files = sender.plan.new_files
         hashes = {
             path: sha256(new_files.get(path) or self.folder.data(path) or b"").hexdigest() for path in sender.file_ids
@@ -222,6 +232,19 @@ class Proposal:
         proposal["files"] = {**proposal.get("files", {}), **sender.file_ids}
         proposal["hashes"] = {**proposal.get("hashes", {}), **hashes}
         self.folder.save()
+
+    def _sent_text(self, path: str, page_id: str) -> str:
+        """Return the text of a page's file, without changes that cannot be sent."""
+        file = self.baseline.pages.get(page_id)
+        before = self.folder.base_text(file.base_sha256) if file is not None and file.base_sha256 else ""
+        return with_other_keys_of(before, self.local.text(path))
+
+    def _sent_summary(self, plan: ProposalPlan) -> str:
+        """Return the text of `SUMMARY.md`, without changes that cannot be sent."""
+        text, entries = self.local.text(SUMMARY), self.local.entries
+        if are_equal_contents(entries, plan.contents):
+            return text
+        return edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 
     async def apply(self, changes: list[ContentEdit]) -> None:
         """Send one edit, and read the content of the change request after it. Raises ApiError or ProposalFailed."""

@@ -54,6 +54,8 @@ class ProposalPlan:
     link_converter: LinkConverter
     origin_id: str = ""
     """ID of the revision from which pages are restored."""
+    contents: TableOfContents = field(default_factory=list)
+    """The local table of contents, without changes that cannot be sent."""
     new_files: dict[str, bytes] = field(default_factory=dict)
     sent_files: dict[str, str] = field(default_factory=dict)
     """IDs of new files that an interrupted proposal has already sent, by path."""
@@ -168,19 +170,22 @@ class ProposalPlanner:
                 yield page
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
-        local_entries = self._local_entries(plan)
+        plan.contents = self._local_entries(plan)
         listed_ids = {each.id for each in walk_entries(self.baseline.entries) if each.kind == "document"}
-        pulled_contents = without_entries(self.baseline.entries, listed_ids - self.baseline.pages.keys())
+        unread_ids = listed_ids - self.baseline.pages.keys()
+        pulled_contents = without_entries(self.baseline.entries, unread_ids)
+        missing_ids = {each for each in unread_ids if each.removeprefix(NEW_PAGE_PREFIX) not in self.local.data}
+        local_contents = without_entries(plan.contents, missing_ids)
         head_nodes = page_trees.page_nodes(self.head.pages)
         locally_edited_ids = {
             page_id
             for page_id, file in self.baseline.pages.items()
             if self.local.current_path(file) in self.local.data and self.local.is_changed(file)
         }
-        entries = {entry.id: entry for entry in walk_entries(local_entries)}
+        entries = {entry.id: entry for entry in walk_entries(local_contents)}
         # An interrupted proposal added the local pages that only the head has, so their local place is newer.
         base_pages = page_trees.with_missing_pages(to_page_tree(pulled_contents), head_nodes, entries.keys())
-        versions = (base_pages, head_nodes, to_page_tree(local_entries))
+        versions = (base_pages, head_nodes, to_page_tree(local_contents))
         order = merge_page_order(
             *map(TreeVersion.of, versions),
             is_edited=lambda _, after: after["id"] in locally_edited_ids or self._has_changed_on_main(after["id"]),
@@ -205,6 +210,7 @@ class ProposalPlanner:
                 plan.blocked.append(f"{path} has conflict markers")
             title = PageFile(text).title or entries[page_id].title or PurePosixPath(path).stem
             plan.new_pages[page_id] = FileVersion(path, text, title)
+            plan.unsupported += [f"{path} {key}" for key in PageFile(text).other_keys()]
         plan.placements = list(page_placements(head_nodes, order, new_ids))
         restored_pages = [page for page in self.origin.walk() if page.id in plan.restored]
         plan.deletions = deleted_pages(page_trees.page_nodes((*self.head.pages, *restored_pages)), order)
@@ -212,7 +218,8 @@ class ProposalPlanner:
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
         """Return the local table of contents without changes that cannot be sent. Record such changes in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
-        entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
+        local_entries = without_entries(self.local.entries, ())  # A copy, in which entries are changed below.
+        entries_by_id = {entry.id: entry for entry in walk_entries(local_entries)}
         left_out_ids = set()
         for entry_id, entry in entries_by_id.items():
             old_entry = old_entries_by_id.get(entry_id)
@@ -221,8 +228,8 @@ class ProposalPlanner:
                 left_out_ids.add(entry_id)
             elif entry.kind != "document" and old_entry is not None and _differs(old_entry, entry):
                 plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
-            elif old_entry is not None and old_entry.link_title != entry.link_title:
-                plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
+                entry.title, entry.target, entry.slug = old_entry.title, old_entry.target, old_entry.slug
+                entry.link_title = old_entry.link_title
             elif (
                 entry.kind == "document"
                 and old_entry is None
@@ -235,6 +242,9 @@ class ProposalPlanner:
             ):
                 plan.unsupported.append(f"{_path_of(entry)} text, which is not UTF-8")
                 left_out_ids.add(entry_id)
+            elif entry.link_title != (old_title := old_entry.link_title if old_entry is not None else ""):
+                plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
+                entry.link_title = old_title
         kept_ids = set()
         for entry_id, old_entry in old_entries_by_id.items():
             if old_entry.kind != "document" and entry_id not in entries_by_id:
@@ -251,7 +261,7 @@ class ProposalPlanner:
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
                 kept_ids.add(entry_id)
-        local_entries = without_entries(self.local.entries, missing_ids | left_out_ids)
+        local_entries = without_entries(local_entries, missing_ids | left_out_ids)
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _add_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:

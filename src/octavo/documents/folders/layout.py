@@ -44,6 +44,8 @@ API_KEYS = tuple(_API_KEY_NAMES.split())
 """Keys of front matter that the API returns, in the order in which they are written."""
 _FLAGS = {"hidden": "hidden", "no_index": "noIndex", "no_robots_index": "noRobotsIndex"}
 _TEXTS = ("description", "icon", "emoji")
+_EDITABLE_KEYS = {"title", *_TEXTS, *_FLAGS.values()}
+"""Keys of front matter that the API can edit."""
 _KEY = re.compile(r"[\w$.-]+|\"[^\"]*\"|'[^']*'")
 _LINE_END = re.compile(r"[ \t]*[\r\n]+\s*")
 _BOM = "\ufeff"
@@ -101,8 +103,7 @@ class PageFile:
 
     def other_keys(self) -> Json:
         """Return the values of the front matter that the API cannot edit, by key."""
-        editable_keys = {"title", *_TEXTS, *_FLAGS.values()}
-        return {key: value for key, value in self.metadata.items() if key not in editable_keys}
+        return {key: value for key, value in self.metadata.items() if key not in _EDITABLE_KEYS}
 
 
 def normalize(text: str) -> str:
@@ -148,6 +149,17 @@ def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[st
         else:
             lines += [f"<<<<<<< {marker_labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {marker_labels[1]}"]
     return lines
+
+
+def with_other_keys_of(before: str, after: str) -> str:
+    """Return `after`, the text of a page's file, with the keys of front matter in `before` that the API cannot edit
+    instead of its own."""
+    old, new = PageFile(before), PageFile(after)
+    if old.other_keys() == new.other_keys():
+        return after
+    lines_by_key = {key: lines for key, lines in _lines_by_key(new.lines).items() if key not in new.other_keys()}
+    lines_by_key |= {key: lines for key, lines in _lines_by_key(old.lines).items() if key in old.other_keys()}
+    return with_front_matter([line for lines in lines_by_key.values() for line in lines], new.body, new.gap)
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
