@@ -140,7 +140,7 @@ async def test_conflict_markers_of_an_update_are_shown(live: Live, editor: Space
     await editor.publish(update(beta, "# Beta\n\nHere.\n"))
     await editor.ask(change_requests.UpdateFromMain(at=at))
     known = await run_all_checks(live, at)
-    assert known.titles_with_new_markers == ("Beta",)
+    assert known.pages_with_new_markers == ("Beta",)
     expected = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
     assert info_row(known, "markers") == InfoRow("bad", "markers", expected)
     assert info_row(known, "conflicts").text == "none"

@@ -419,7 +419,7 @@ class Octavo(Shell):
         return picker
 
     def validate_theme(self, name: str) -> str:
-        """Add the colors that Octavo's CSS needs to a theme of Textual. Return `name`."""
+        """Give a theme of Textual the colors that Octavo's CSS needs. Return `name`."""
         if name not in palettes():
             self.register_theme(adapt_theme(self.available_themes[name]))
         return name

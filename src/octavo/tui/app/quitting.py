@@ -274,7 +274,7 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save a file as a draft and delete it, or show the error. Return False if a newer draft has another text."""
+    """Save a file as a draft and delete it, or show the error. Return False only if a newer draft differs."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

@@ -203,8 +203,8 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return the targets of custom commands by kind: a page and, if a block is selected, this block. `page` is its ID,
-    title and path. For a row with a thread or with collapsed blocks, return only the page."""
+    """Return the targets of custom commands by kind: a page and, if a block is selected, this block. `page` is the ID,
+    title and path of the page. If `block` stands for a thread or for collapsed blocks, return only the page."""
     page_id, title, path = page
     space = _space_name_of(app, at.space_id)
     ref = f"{container_ref}:{path or page_id}" if container_ref else ""

@@ -77,7 +77,7 @@ THREADS: Commands[CommentsScreen] = Commands(
 
 
 class CommentsScreen(ListView[Thread]):
-    """List of threads, grouped by space or change request, with the selected thread beside it."""
+    """List of threads, grouped by space or change request and by page, with the selected thread beside it."""
 
     MODE = "comments"
     HELP_NAME = "list and preview"

@@ -41,7 +41,7 @@ MIN_WIDTH_BESIDE_TEXT = 40
 PREFERRED_WIDTH = 76
 """Minimum width of the dialog in cells, if there is enough space beside the text."""
 BELOW_PANES = 3
-"""Number of screen rows below the panes. They show a line, the status line and the key bar."""
+"""Number of screen rows below the panes: a horizontal line, the status line and the key bar."""
 RESIZE_DELAY = 0.1
 """Seconds to wait after a resize before the dialog is placed again. By then, the page is laid out."""
 
@@ -91,8 +91,8 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """`comment_id` is the thread to show first. `pane` shows the page. `select_block` selects the block of a
-        thread, and returns False if the page does not have it. `outdated_note` says how the block has changed."""
+        """`comment_id` is the ID of the thread to show first. `pane` shows the page. `select_block` selects the block
+        of a thread, and returns False if the page does not have it. `outdated_note` says how the block has changed."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None
@@ -177,7 +177,7 @@ class ThreadDialog(Dialog[None]):
         self.refresh_bindings()
 
     def show_neighbor(self, step: int) -> None:
-        """Show the next thread, or the previous one if `step` is -1. The last thread is followed by the first."""
+        """Show the next thread beside its block (the previous if `step` is -1). The first comes after the last."""
         thread_ids = list(self._threads)
         self._current_id = thread_ids[(thread_ids.index(self._current_id) + step) % len(thread_ids)]
         self._place_beside_block()

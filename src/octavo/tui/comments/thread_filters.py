@@ -34,7 +34,7 @@ class Thread:
 
     @property
     def discussion_key(self) -> tuple[str, str, str]:
-        """Key of the space or change request: its label and its IDs. The label alone is not unique."""
+        """Key of the space or change request: label (not unique), space ID, change request ID (empty for a space)."""
         change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
         return self.location, self.at.space_id, change_request_id
 
@@ -161,7 +161,7 @@ class ThreadSearchText:
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def hidden_match(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return a match that the row hides, such as `in a reply: …`, or an empty text. `words` are case-folded."""
+        """Return the text of a match that the row hides, such as `in a reply: …`, else "". `words` are case-folded."""
         own_text = fold(_own_text(thread))
         hidden_words = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [

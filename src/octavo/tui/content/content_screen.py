@@ -61,7 +61,7 @@ class SpaceList:
         self._created_id = ""
         """ID of a space or collection that was just created, until the tree lists it. Empty if there is none."""
         self._offline_marks: dict[str, str] = {}
-        """Marks of the offline copies that the tree shows, by space ID."""
+        """Texts about offline copies that the tree shows, such as `↓ 12/340`, by space ID."""
 
     def start(self) -> None:
         """Show the spaces of the current organization, or why there are none."""
@@ -333,12 +333,12 @@ class ContentScreen(View, DelayedCopyScreen):
     @property
     def is_in_start_state(self) -> bool:
         """True if the next start of Octavo would show the same page in the same way."""
-        is_covered = (
+        looks_different = (
             any(notices.display for notices in self.query(Notices))
             or self.page_view.typing_keys
             or self.page_view.contents.shows_source
         )
-        return self.current_visit is not None and self.page_view.key == self.open_space.key and not is_covered
+        return self.current_visit is not None and self.page_view.key == self.open_space.key and not looks_different
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:

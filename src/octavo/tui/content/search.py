@@ -129,7 +129,7 @@ class SearchScreen(Dialog[None]):
         """Current organization. None until it is loaded."""
         self._only_space: SpaceRef | None = None
         self._local_hits: tuple[search_index.Hit, ...] = ()
-        """Hits in the search index on this computer for the last search text."""
+        """Results from the search index on this computer for the last search text."""
         self._local_counts = IndexedCounts()
         self._first_result: SearchResult | None = None
         """First result that was shown for the search text. It stays first. None until a result is shown."""

@@ -135,8 +135,8 @@ class ListView(View, Generic[T]):
     def list_with_preview(
         self, rows: RowList[T], *panes: Widget, tabs: tuple[ListTab, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
-        """Yield the widgets of the view: tabs, list and preview panes. The tab with the key `initial_tab` is selected.
-        If it is empty, the first tab is."""
+        """Yield the widgets of the view, and set `rows`, `preview` and `tabs`. The tab with the key `initial_tab` is
+        selected. If `initial_tab` is empty, the first tab is selected."""
         self.rows, self.preview = rows, Preview(self, rows, panes)
         self.tabs = ListTabs(tabs, initial_tab or (tabs[0].key if tabs else ""))
         if tabs:

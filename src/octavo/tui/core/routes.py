@@ -216,7 +216,7 @@ class NavigationHistory:
             base_screen.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
-        """Close screens from the top until the remaining screens are equal to the first ones of `screens`."""
+        """Close screens from the top until `screens` begins with the screens that are still open."""
         stack = self._app.screen_stack
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()

@@ -178,7 +178,7 @@ class SignInMethods(NamedTuple):
     accounts: Callable[[], Sequence[ServerAccount]]
     """Returns the accounts that are signed in on this computer."""
     methods_for_new_key: Callable[[str, Session], SignInMethods]
-    """Returns the functions to sign in with a new API key. The arguments are the reason to show and the session."""
+    """Returns functions to sign in with a new API key, given the reason to show and the session to go back to."""
     switch_account: Callable[[str], SignInState]
     """Switches to the account with the given profile name. The session in the result is None without an API key."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
@@ -260,7 +260,7 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> Content:
-    """Return marks of unsent texts, such as `✎ 2 drafts`, or `✎` with `symbols_only`. Empty without `texts`."""
+    """Return counts of unsent texts, such as `✎ 2 drafts`, or only symbols such as `✎`. Empty without `texts`."""
     all_texts = tuple(texts)
     pending_count = sum(bool(each.entry_id) for each in all_texts)
     late_count = sum(each.is_late for each in all_texts)

@@ -47,7 +47,7 @@ _TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
 """Texts that the top bar shows for the tabs of views, in addition to their keys."""
 
 
-class _Layout(NamedTuple):
+class _TopBarLayout(NamedTuple):
     """One way to show the left part of the top bar. Layouts differ in how much text they show."""
 
     tab_texts: _TabTexts
@@ -57,19 +57,19 @@ class _Layout(NamedTuple):
     """Maximum length of the organization's title. 0 if the title is not shown."""
 
 
-_LAYOUTS = (
-    _Layout("names and counts", False, 24),
-    _Layout("names and counts", False, 14),
-    _Layout("names and counts", True, 8),
-    _Layout("names and counts", True, 0),
-    _Layout("names", True, 0),
-    _Layout("current name", False, 14),
-    _Layout("current name", False, 8),
-    _Layout("current name", True, 8),
-    _Layout("current name", True, 0),
+_TOP_BAR_LAYOUTS = (
+    _TopBarLayout("names and counts", False, 24),
+    _TopBarLayout("names and counts", False, 14),
+    _TopBarLayout("names and counts", True, 8),
+    _TopBarLayout("names and counts", True, 0),
+    _TopBarLayout("names", True, 0),
+    _TopBarLayout("current name", False, 14),
+    _TopBarLayout("current name", False, 8),
+    _TopBarLayout("current name", True, 8),
+    _TopBarLayout("current name", True, 0),
 )
 """Layouts that the top bar tries, the widest first. It uses the first that fits."""
-_ACCOUNT_LAYOUTS = (*_LAYOUTS[:2], _Layout("names and counts", False, 8))
+_ACCOUNT_LAYOUTS = (*_TOP_BAR_LAYOUTS[:2], _TopBarLayout("names and counts", False, 8))
 """Layouts that the top bar tries first, together with the account."""
 
 _PATH_SEPARATOR = " › "
@@ -143,7 +143,7 @@ class TopBar(_Bar):
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(status, show_account=True, show_user=True)]),
             *((layout, parts_with_account) for layout in _ACCOUNT_LAYOUTS),
-            *((layout, right_parts if layout.title_length else shortest_parts) for layout in _LAYOUTS),
+            *((layout, right_parts if layout.title_length else shortest_parts) for layout in _TOP_BAR_LAYOUTS),
         )
         for layout, candidates in layouts:
             left = self._left_part(layout)
@@ -153,7 +153,7 @@ class TopBar(_Bar):
                     return left + Content(" " * gap_width) + right
         return left.truncate(width, ellipsis=True)
 
-    def _left_part(self, layout: _Layout) -> Content:
+    def _left_part(self, layout: _TopBarLayout) -> Content:
         """Return the organization and the tabs. Record for each where it can be clicked."""
         is_after_current, counts = False, self.shell.workspace.attention_counts
         left = Content.assemble(" ", ("◆", "$primary"), " ")

@@ -49,8 +49,8 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetChangeRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetChangeRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask the user to which change request an edit is saved, then call `on_choice`. If the user has no open or draft
-    change request, created by the user or used last, use a new one without asking."""
+    """Ask the user which change request gets an edit, then call `on_choice`. If the user has not created or used any
+    open or draft change request, call `on_choice` with a new one without asking."""
     new_target = new_request_target(space, subject)
     with opening(app, "Loading your change requests…", "Could not load your change requests"):
         loads = _own_undecided_requests(app, space), _last_used(app, space)

@@ -95,8 +95,8 @@ class PageSection:
         self.set_note(note, kind)
 
     def rows(self, *, is_first: bool) -> Sequence[DiffChunk]:
-        """Return the chunk of the page's heading. If the page is expanded and has no changes to show, also return the
-        chunk of its note. Chunks that have not changed are the same objects as before."""
+        """Return the chunk of the page's heading, with less space above if `is_first`. If the page is expanded and has
+        no changes to show, also return the chunk of its note. Unchanged chunks are the same objects as before."""
         heading = DiffChunk("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_chunk = self._heading_chunk
         if heading_chunk is None or heading_chunk.page != heading.page or heading_chunk.is_tight != heading.is_tight:
@@ -277,7 +277,7 @@ class DiffContents(Contents):
             return DiffChunks()
         return build_diff(
             section.compared.diff,
-            deepcopy(section.context_size),  # A thread reads the copy while the user may change the original.
+            deepcopy(section.context_size),  # Copied, because the user may change the original meanwhile.
             section.threads,
             section.heading.title,
             side_by_side=self.current_layout == "sides",

@@ -103,7 +103,7 @@ class DiffBlockCommands(BlockCommands):
     @property
     def nearest_block(self) -> Block | None:
         """The selected block, if it is a block of the page. For other rows, a block that the row is about. In a source
-        diff, a block with only a line number. None if there is no such block."""
+        diff, a block that has only the line number of the change. None if there is no such block."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -168,7 +168,7 @@ class DiffView(Reader):
         "diff.layout",
         "diff.unfold",
     )
-    HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
+    MATCH_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _unless_empty(CHANGE_COMMANDS),
         DIFF_THREAD_COMMANDS,

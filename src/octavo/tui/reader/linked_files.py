@@ -172,8 +172,8 @@ def parse_picture(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Return a cache of thumbnails on the color `background`. It never downloads images of other websites, and shows
-    only those that the image cache has."""
+    """Return a cache of thumbnails on the color `background`. It never downloads images of other websites, but shows
+    the copies that the image cache has."""
 
     async def load(query: ThumbnailQuery) -> ScaledPicture | None:
         try:
@@ -197,7 +197,7 @@ PARSE_TIMEOUT = 20.0
 MAX_PARSE_MEMORY = 512 << 20
 """Bytes of memory that the child process may use to parse an OpenAPI file."""
 _MAX_PARSED_SIZE = 32 << 20
-"""Maximum size in bytes of a parsed OpenAPI file. Parsing enlarges a file, as contents replace references."""
+"""Maximum size in bytes of a parsed OpenAPI file. It is larger than the file: references are replaced by contents."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:

@@ -360,8 +360,8 @@ class MultiPageNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.row)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select the same block as before, and scroll so that the block is in `row`. If the block is gone, select a
-        visible block of the page, or its heading."""
+        """Select the block of `selected` again, and scroll so that this block is in `row`. If the block is gone, select
+        a visible block of the page, or its heading."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

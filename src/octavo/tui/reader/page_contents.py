@@ -103,8 +103,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the threads and drafts of the page. By block key, `threads` has the threads of a block or the number of
-        its open threads, and `drafts` the number of its drafts. `is_loaded` is False while the threads are loading."""
+        """Set the threads and drafts of the page by block key: the threads of a block or the number of its open
+        threads, and the number of its drafts. `is_loaded` is False while the threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -332,7 +332,7 @@ class PageContents(Contents):
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """Return first line, last line and block for each block. Blocks in columns are listed column by column."""
+        """Return first and last line number and block of each block. Blocks in columns come column by column."""
         if not any(isinstance(line, SplitLine) for line in lines):
             return block_ranges(lines)
         lines_outside = [Line([]) if isinstance(line, SplitLine) else line for line in lines]

@@ -120,7 +120,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     }
     """
     FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ()
-    HIT_COMMANDS: ClassVar[tuple[str, ...]] = ()
+    MATCH_COMMANDS: ClassVar[tuple[str, ...]] = ()
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset(
         ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
     )
@@ -164,7 +164,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def KEYBAR(self) -> tuple[str, ...]:
         """IDs of the first commands in the key bar. During a search, those that go to matches come first."""
         first_commands = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
-        return (*self.HIT_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
+        return (*self.MATCH_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 
     @property
     def _is_at_thread(self) -> bool:
@@ -372,7 +372,7 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
-        """Return the visible rows. If the lines of a chunk cannot be painted, its Markdown is shown instead."""
+        """Return the visible rows. If the lines of a chunk cannot be painted, first replace them by its Markdown."""
         pane, viewport = self.pane, self.viewport
         replaced_indexes: set[int] = set()
         while True:
@@ -417,7 +417,7 @@ def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
     return group.for_target(lambda pane: find_target(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 
 
-def _lines_per_page(pane: Reader) -> int:
+def _lines_per_screen(pane: Reader) -> int:
     return max(1, pane.viewport.row_count - 2)
 
 
@@ -442,7 +442,7 @@ def _read_on(_: object, pane: Reader) -> None:
     if pane.viewport.is_at_end and pane.contents.is_fully_parsed:
         pane.post_message(pane.NextPageRequested())
     else:
-        pane.scroll_lines(_lines_per_page(pane))
+        pane.scroll_lines(_lines_per_screen(pane))
 
 
 READ_ON_COMMANDS: Commands[Reader] = Commands(
@@ -460,7 +460,7 @@ MOTION_COMMANDS: Commands[Reader] = Commands(
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(at_end=True), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_half_page_scroller(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=_half_page_scroller(-1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_lines_per_page(pane)), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_lines_per_screen(pane)), shown=False),
         Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.select_block(-1), shown=False),
         Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.select_block(1), shown=False),
     ),

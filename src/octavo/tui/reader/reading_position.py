@@ -48,7 +48,7 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has scrolled or selected another block since `earlier`. Ignores a new pane width."""
+        """Return True if the user has scrolled, selected another block or toggled the source since `earlier`."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:
@@ -192,7 +192,7 @@ def clamped_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
     """Return which line must be the first of a pane with `rows` rows, so that the line at `position` is in the row
-    `row`. At the start and the end of the page, it is as near as possible."""
+    `row`. At the start and the end of the page, the line is as near to `row` as possible."""
     return clamped_top(lines, position_after(lines, position, -row), rows)
 
 
@@ -226,8 +226,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, chunk_index: int, width: int) -> LinePosition:
-    """Return which line must be the first to restore a reading position. `chunk_index` is the chunk that contains
-    `position.top_block`. `width` is the current width in cells."""
+    """Return which line must be at the top of the pane to restore a reading position. `chunk_index` is the chunk that
+    contains `position.top_block`. `width` is the current width in cells."""
     first_lines = (
         first for first, _, block in block_ranges(lines.lines(chunk_index)) if block.key == position.top_block
     )

@@ -117,7 +117,7 @@ class Contents:
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """Return first line, last line and block for each selectable block in the lines of a chunk."""
+        """Return the first and last line number and the block of each selectable block in the lines of a chunk."""
         return block_ranges(lines)
 
     def has_spans(self, chunk_index: int) -> bool:
@@ -159,7 +159,7 @@ class Contents:
         return strip
 
     def with_sticky_header(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row. If a sticky table header covers the row, return its strip instead."""
+        """Return the strip of a row. If a sticky table header covers the row, return the strip of the header."""
         return strip
 
     # Find in page
@@ -257,7 +257,7 @@ class Viewport:
         self.paint_version = 0
         """Counter that increases when visible rows change, so that a new frame is painted."""
         self.was_painted = False
-        """True after the first frame. Before it, only visible chunks are rendered, so that it is painted soon."""
+        """True after the first frame. Before the first frame, only visible chunks are rendered, to save time."""
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` sets `scroll_y`, to tell this from scrolling by the user."""
@@ -498,8 +498,8 @@ class BackgroundLayout:
         return layout._replace(keeps_lines=size <= MAX_KEPT_PAGE_LENGTH)
 
     def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
-        """Return the lines for all chunks of the contents. `rendered_chunks` has heights and lines that the background
-        thread has rendered. These are not used if the width or the theme has changed since."""
+        """Return the lines for all chunks of the contents, and store the layout. `rendered_chunks` has heights and
+        lines from the background thread. These are not used if the width or the theme has changed since."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
         if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:

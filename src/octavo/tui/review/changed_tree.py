@@ -118,7 +118,7 @@ class ChangedTree:
         return self._unsent.get(key, ())
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
-        """Draw the tree with the pages `changed` and the pages with comments. The selected page stays selected."""
+        """Draw the pages `changed` and the pages with comments. Keep the selection if its page is still there."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
@@ -225,7 +225,7 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next page with changes or comments, or None. Search backward if `step` is -1."""
+        """Return the key of the next page with changes or comments, the previous if `step` is -1. None at the end."""
         tree = self.widget
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
         return next((key for key in keys_beyond(keys, self.key, step) if key in self._reading_order), None)
@@ -304,7 +304,7 @@ MAX_POSITIONS = 200
 
 
 _Marks: TypeAlias = tuple[str, frozenset[str], frozenset[str]]
-"""A revision, the keys of the pages that you viewed there, and those of pages that changed after you viewed them."""
+"""Revision, keys of the pages that you viewed there, and keys of the pages that changed after you viewed them."""
 
 
 class ViewedMarks:
@@ -340,7 +340,7 @@ class ViewedMarks:
         return stored_revision if self._needs_renewal else None
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on the pages `changed_keys`. Keep none if that is None."""
+        """If `load` found earlier marks, keep them, except on the pages `changed_keys`. None keeps no marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False

@@ -184,8 +184,8 @@ async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
     """Return the base, main and change request revisions that the merge combined, or if the change request is not
-    merged, those of the last update from main. `stored_update` has the revisions that Octavo stored before that update.
-    None if the revisions are unknown. Raises ApiError."""
+    merged, the revisions that the last update from main combined. `stored_update` has the revisions that Octavo stored
+    before that update. None if the revisions are unknown. Raises ApiError."""
     stored_ids = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
@@ -249,9 +249,9 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts on the pages in `changes`, and those outside page texts. `revision` is the head of `at`.
-    `revisions` are the merged revisions. If their base is unknown, `server_revisions` are used, for which the server
-    reported conflicts. Texts of `resolved_pages` are not merged again. Raises ApiError."""
+    """Return the conflicts on the pages in `changes`, and the conflicts outside page texts. `revision` is the head of
+    `at`. `revisions` are the merged revisions. If their base is unknown, `server_revisions` are used, for which the
+    server reported conflicts. Texts of `resolved_pages` are not merged again. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changes.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]

@@ -384,7 +384,8 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict and go to the next open one. If `kind` was chosen, only clear it."""
+        """Choose `kind` for the selected conflict and go to the next open one. If `kind` is chosen already, clear
+        it."""
         if (selected := self._selected_conflict) is None:
             return
         earlier_choice = self._choices.by_name.get(selected.name)
@@ -558,7 +559,7 @@ class DraftConflicts(RequestConflicts):
         return OpenConflicts(self._draft.revision_id, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Store the draft with the choices applied, call `close`, then save the page."""
+        """Store the draft with the choices applied, forget the choices, call `close`, then send the text."""
         (page,) = conflicts.pages
         choices_by_name = choices.by_name
         text = page.text(choices_by_name, self.label)

@@ -96,7 +96,7 @@ class SinglePageLayout:
         return self.has_cursor(key) and self._view.has_class("-words")
 
     def clear(self) -> None:
-        """Show no page, and cancel the comparison."""
+        """Show no page, and cancel the comparison of its versions."""
         self._shown = self._failed = self._anchors = None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.remove_class("-words")
@@ -261,7 +261,7 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select a page in both tree and diff: the one that was selected last in either of them. Return the key of the
+        """Select the same page in tree and diff: the page that was selected last in tree or diff. Return the key of the
         page. None if the layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
@@ -434,8 +434,8 @@ class AllPagesLayout:
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
-        """Return the unloaded pages in which the search may find matches, the current page first. Empty without a
-        search, or if the loaded pages already have `MAX_TEXT` characters."""
+        """Return the pages that the search must still load, the current page first. Also record which pages it has
+        loaded. Empty without a search, or if the loaded pages already have `MAX_TEXT` characters."""
         sections = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()

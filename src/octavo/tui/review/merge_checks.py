@@ -65,7 +65,7 @@ class Checks:
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
     """Names of the pages and other items that may conflict with main."""
-    titles_with_new_markers: tuple[str, ...]
+    pages_with_new_markers: tuple[str, ...]
     """Titles of the pages to which the change request adds conflict markers."""
     publication: str
     """Sentence that says where readers will see the merged content."""
@@ -115,7 +115,7 @@ def why_number_required(checks: Checks) -> str:
     """Return why you must type the number of the change request to merge it. Empty if pressing `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
-    if checks.titles_with_new_markers:
+    if checks.pages_with_new_markers:
         return "Readers would see conflict markers"
     if checks.deleted_titles:
         return f"This change request deletes {short_texts.plural(len(checks.deleted_titles), 'page')}"
@@ -166,7 +166,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         tuple(info_rows),
         changes.changes,
         prediction.names,
-        effects.titles_with_new_markers,
+        effects.pages_with_new_markers,
         merge_effects.publication_sentence(space, effects.sites),
         prediction.is_on_main,
         rules[1],
@@ -206,7 +206,7 @@ class _MergeEffects:
     sites: tuple[Site, ...] | None
     """Sites that publish the space. None if they are unknown."""
     info_rows: tuple[InfoRow, ...]
-    titles_with_new_markers: tuple[str, ...] = ()
+    pages_with_new_markers: tuple[str, ...] = ()
     """Titles of the pages to which the change request adds conflict markers."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that would have the same name as a sibling. Empty if the change request is outdated."""
@@ -294,7 +294,7 @@ class ConflictPrediction:
     def names_with_markers(self) -> tuple[str, ...]:
         """Names of the pages and other items that would have conflict markers after the merge."""
         return tuple(
-            {each.id: each.name for each in self.conflicts if each.kind not in _RULES_WITHOUT_MARKERS}.values()
+            {each.id: each.name for each in self.conflicts if each.kind not in _OUTCOMES_WITHOUT_MARKERS}.values()
         )
 
 
@@ -396,7 +396,7 @@ def outdated_row(change_request: ChangeRequest) -> InfoRow:
     return InfoRow("ok", "up to date", "with main")
 
 
-_RULES_WITHOUT_MARKERS = {
+_OUTCOMES_WITHOUT_MARKERS = {
     "deleted": "pages deleted on one side and edited on the other will be kept",
     "moved": "pages will stay where they are in main",
     "order": "pages will stay where they are in main",
@@ -412,9 +412,9 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
     if names := prediction.names:
         rules_text = "; ".join(
             dict.fromkeys(
-                _RULES_WITHOUT_MARKERS[each.kind]
+                _OUTCOMES_WITHOUT_MARKERS[each.kind]
                 for each in prediction.conflicts
-                if each.kind in _RULES_WITHOUT_MARKERS
+                if each.kind in _OUTCOMES_WITHOUT_MARKERS
             )
         )
         resolution_note = f". If there are conflicts, {rules_text}" if rules_text else ""

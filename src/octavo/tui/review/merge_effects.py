@@ -227,7 +227,7 @@ async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Se
     existing_ids = [page for page in changed_ids if page in trees.titles]
     texts = await load_texts(live, trees.head, existing_ids[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
-    # Count only new markers: those that the page had before belong to its text.
+    # Count only new markers: markers that the page had before belong to its text.
     old_texts = await load_texts(live, trees.base, [*counts])
     titles = (
         trees.titles[page] for page, count in counts.items() if count > len(find_markers(old_texts.get(page, "")))

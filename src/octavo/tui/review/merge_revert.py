@@ -208,7 +208,7 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved_pages: tuple[FormerPosition, ...] = ()
-    """Pages that move back to their old position. If any do, also the restored pages, whose index may change."""
+    """Pages to move back. If there are any, also the restored pages, because moves can shift them."""
     deleted_pages: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -368,8 +368,8 @@ class _Planner:
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the created pages that can be deleted, without the subpages of these pages. `moved_ids` has
-        the IDs of the pages that the plan moves back."""
+        """Return the IDs of the created pages to delete, without the subpages of these pages. Add a reason to
+        `_not_reverted` for each other page. `moved_ids` has the IDs of the pages that the plan moves back."""
         created_ids = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited_ids = {page for page in created_ids if page in self._changed_later or not self._has_ids}
         remaining_ids = set(self._now.pages) - set(created_ids) - moved_ids | edited_ids
@@ -451,7 +451,7 @@ async def revert_edits(
             titles_with_conflicts.append(later_edited.title)
         if fields := {**later_edited.fields, **({"document": document} if document is not None else {})}:
             edits.append(UpdatePage(page=later_edited.page_id, **fields))
-    # Positions are set after all parents, because a move shifts siblings.
+    # Positions are set after all pages have their parents, because each move shifts siblings.
     edits += [UpdatePage(page=each.page.id, into=each.parent) for each in plan.moved_pages]
     edits += [UpdatePage(page=each.page.id, at=each.position) for each in plan.moved_pages]
     edits += [DeletePage(page=page.id) for page in plan.deleted_pages]

@@ -318,7 +318,7 @@ class PageDiff:
             self._view.refresh_bindings()
 
     def go_to_page_with_thread(self, step: int) -> None:
-        """Go to the next page with an open thread, or to the previous page if `step` is -1."""
+        """Go to the next page with an open thread (the previous if `step` is -1), or tell the user there is none."""
         change, threads = self._pages.selected, self._threads.comments
         key = next_with_threads(self._pages.keys, change.key if change else "", step, threads)
         if key is None:

@@ -39,13 +39,13 @@ class PageFindings:
         self._view, self._at, self._pages, self._findings = view, at, pages, findings
 
     @property
-    def _on_page(self) -> tuple[AddedFinding, ...]:
-        return self._findings.on_page(self._pages.key)
+    def _current_findings(self) -> tuple[AddedFinding, ...]:
+        return self._findings.findings_on(self._pages.key)
 
     def summaries(self, page_key: str) -> dict[str, list[ThreadSummary]]:
         """Return the rows that show the findings on a page in the diff, by block key."""
         rows: dict[str, list[ThreadSummary]] = {}
-        for each in self._findings.on_page(page_key):
+        for each in self._findings.findings_on(page_key):
             finding = each.finding
             row = ThreadSummary(
                 finding.rule or finding.tool,
@@ -63,7 +63,7 @@ class PageFindings:
         key = row.key.removeprefix(FINDING_PREFIX)
         if row.kind != "thread" or key == row.key:
             return None
-        return next((each for each in self._on_page if each.key == key), None)
+        return next((each for each in self._current_findings if each.key == key), None)
 
     @property
     def selected(self) -> AddedFinding | None:
@@ -83,7 +83,7 @@ class PageFindings:
 
     def why_no_finding(self) -> str | None:
         """Return the reason why the current page has no findings. None if it has findings."""
-        if self._on_page:
+        if self._current_findings:
             return None
         if self._findings.is_checking:
             return StillLoading("The checks are still running. Wait a moment.")

@@ -130,14 +130,14 @@ class RequestFindings:
             )
             self._start()
 
-    def on_page(self, key: str) -> tuple[AddedFinding, ...]:
+    def findings_on(self, key: str) -> tuple[AddedFinding, ...]:
         """Return the findings on a page, without the dismissed ones."""
         return tuple(each for each in self._findings.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Number of findings by page key."""
-        return {key: count for key in self._findings if (count := len(self.on_page(key)))}
+        return {key: count for key in self._findings if (count := len(self.findings_on(key)))}
 
     def dismiss(self, page_key: str, finding_key: str) -> None:
         """Hide a finding until its words change."""

@@ -169,8 +169,8 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 EMPTY_HINT = "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests whose status is checked by the filters at first. Each time you reach the end of the list,
-as many more are checked."""
+"""Number of change requests whose status the filters check at first, and in addition each time you reach the end of the
+list."""
 _ROW_MARGIN = 6
 """Cells of a row that the second line cannot use, such as margins."""
 SIGNS = {
@@ -196,7 +196,7 @@ _SINGLE_LINK_COMMANDS = LINK_COMMANDS.for_target(_single_request, no_target=_why
 
 def _choose_filter(_: Shell, view: RequestListScreen) -> None:
     offered = offered_filters(
-        view.unfiltered_requests, view.active_filters.filters, view.space_title, view.statuses.status_of
+        view.requests_of_tab, view.active_filters.filters, view.space_title, view.statuses.status_of
     )
     choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
     view.active_filters.open_picker("Filter change requests", choices)
@@ -312,7 +312,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         return self.subscriptions.snapshot(self.tabs.current)
 
     @property
-    def unfiltered_requests(self) -> list[ChangeRequest]:
+    def requests_of_tab(self) -> list[ChangeRequest]:
         """Loaded change requests of the current tab, before the filters. Only yours if `only_mine` is on."""
         list_page, my_id = self._snapshot.value, self.shell.workspace.my_id
         items = list_page.items if list_page else ()
@@ -323,7 +323,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._progress = ""
         snapshot = self._snapshot
         if snapshot.value is not None:
-            items = self.unfiltered_requests
+            items = self.requests_of_tab
             needs_fields = any(each.needed_field is not None for each in self.active_filters.filters)
             checked_count = self._checked_count if needs_fields else len(items)
             undecided = possible_matches(items[:checked_count], self.active_filters.filters, self.statuses.status_of)

@@ -61,7 +61,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._status_of = status_of
         self._change_request: ChangeRequest | None = None
         self._details: dict[str, Operation[Any]] = {}
-        """Operations that load the details of the change request, by slot."""
+        """Operations that load the details of the change request, by slot of `subscriptions`."""
         self._selection_delay = Delay(self)
 
     def compose(self) -> ComposeResult:

@@ -72,11 +72,11 @@ def request_status(
     `me` is your user ID."""
     current_reviews = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current_reviews if each.status == "approved"]
-    head_or_unknown = (None, change_request.revision)
+    current_revisions = (None, change_request.revision)
     fields: dict[StatusField, object] = {"reviews": reviews, "requested": requested_reviewers, "conflicts": conflicts}
     return RequestStatus(
-        approved=tuple(each.reviewer.name for each in approvals if each.revision in head_or_unknown),
-        outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in head_or_unknown),
+        approved=tuple(each.reviewer.name for each in approvals if each.revision in current_revisions),
+        outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in current_revisions),
         changes_requested=tuple(each.reviewer.name for each in current_reviews if each.status == "changes-requested"),
         is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested_reviewers or ()),
         is_outdated=change_request.outdated and change_request.status in UNDECIDED,
@@ -107,7 +107,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
     indexes = list(reversed(range(len(texts))))
     if status.is_requested_from_me:
-        # Shorten this text early, as the second one: the icon shows the same.
+        # Shorten “your review requested” as the second text, because the icon shows the same.
         indexes.insert(1, indexes.pop())
     for level in (1, 2):
         for index in indexes:

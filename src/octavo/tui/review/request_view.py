@@ -156,7 +156,7 @@ class RequestHead:
         self.show_position()
 
     def show_position(self) -> None:
-        """Show in the status line which page is selected, such as `page 2 of 5`."""
+        """Show the location and a status such as `page 2 of 5`. Tell the diff whether pages come before and after."""
         comparison, pages = self._comparison, self._pages
         change_request, revisions = comparison.change_request, comparison.revisions
         keys = list(pages.changed_pages)

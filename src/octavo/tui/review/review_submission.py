@@ -99,7 +99,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return True if the key bar offers a review: for open or draft change requests of other people."""
+    """Return True if the key bar offers a review: for open or draft change requests that are not known to be yours."""
     me, author = app.workspace.me, target.change_request.created_by
     return status_matcher(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
@@ -309,8 +309,8 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog that lists pending comments and proposed notes. The result is the one to show on its page. None if the
-    user closed the dialog."""
+    """Dialog that lists pending comments and proposed notes. The result is the comment or note to show on its page.
+    None if the user closed the dialog."""
 
     shell = cached_property(shell_of)
 

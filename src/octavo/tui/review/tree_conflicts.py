@@ -69,7 +69,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the page text and settings after `choice`. Without a choice, each new setting is `not resolved`."""
+        """Return the page text after `choice`, and the changed settings, which are `not resolved` without a choice."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
@@ -97,7 +97,8 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(
     revisions: RevisionTriple, current: PageTree
 ) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
-    """Return conflicts outside page texts, and conflicting page fields by page ID. `current` is the current tree."""
+    """Return conflicts outside page texts, and conflicting page fields by page ID. `current` is the current page tree
+    of the change request."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
     predicted_conflicts = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts

@@ -85,7 +85,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Load the changes after the change request: changes older than its revision could hide a conflict.
+    # Load the changes last: a list that is older than the change request's revision could hide a conflict.
     changes = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changes, main=space.revision),
@@ -218,7 +218,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # Only the lost response listed the conflicts.
+        # The conflicts were listed only in the response, which was lost.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",

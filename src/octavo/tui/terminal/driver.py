@@ -165,7 +165,7 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         if self._has_picture and data == _ALTERNATE_SCREEN:
-            # The app does not switch again, because many terminals would clear the picture.
+            # The app does not switch to it again, because many terminals would clear the picture.
             self._has_picture = False
             return
         super().write(data if data.isascii() else simplify_emoji(data))
@@ -216,7 +216,7 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             data = b""
         if not data:
-            # SIGHUP reaches only processes that the terminal controls, so Octavo sends it to itself.
+            # The terminal is gone. If it did not control Octavo, no SIGHUP arrives, so Octavo sends it to itself.
             selector.unregister(self.fileno)
             os.kill(os.getpid(), signal.SIGHUP)
         return data

@@ -141,7 +141,7 @@ async def run_cancellable(function: Callable[[Event], T]) -> T:
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return a command argument. A placeholder such as `{ref}`, alone or after `=`, is replaced by its value. `./` is
+    """Return a command argument such as `{ref}` or `--ref={ref}` with the placeholder replaced by its value. `./` is
     put before a value that would look like an option."""
     head, separator, placeholder = argument.rpartition("=")
     if placeholder not in values:

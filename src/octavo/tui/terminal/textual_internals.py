@@ -110,7 +110,7 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 
 @replaces(Compositor, "reflow", 0x4C993E47)
 def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
-    """Lay out widgets, and find newly visible ones by comparing with the last layout. Textual misses those that become
+    """Lay out widgets. Compare with the last layout to find newly visible widgets: Textual misses widgets that become
     visible by scrolling. If scroll bars appear or disappear, lay out again before a frame is painted."""
     last_map, last_widgets = getattr(compositor, "_octavo_last_map", {}), compositor.widgets
     compositor._full_map = last_map
@@ -215,7 +215,7 @@ def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
 
 @replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
-    """Return the key bindings of the screen, with those of `Screen.fallback_pane` just before those of the app."""
+    """Return the key bindings of the screen, and before the bindings of the app those of `Screen.fallback_pane`."""
     chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
     pane: Widget | None = getattr(screen, "fallback_pane", None)
     if pane is not None:
@@ -227,7 +227,7 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 def bindings_of_key(screen: Screen[Any], key: str) -> list[tuple[DOMNode, Binding]]:
     """Return the bindings of a key, each with its node, from the focused widget to the app. Bindings with priority get
-    the key first. If there are several, the last one gets it."""
+    the key first. If several bindings have priority, the last of them gets the key."""
     chain = screen._binding_chain
     return [(node, binding) for node, bindings in chain for binding in bindings.key_to_bindings.get(key, ())]
 

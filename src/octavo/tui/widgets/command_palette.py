@@ -188,7 +188,7 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Other words for a command by its ID, a table such as `sites conditions`, or an action such as `sites Publish`."""
+"""Words that also find a command, table or action, by its key, such as `sites conditions` or `sites Publish`."""
 
 
 _KEY_COLUMN_WIDTH = 13

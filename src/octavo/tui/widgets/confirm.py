@@ -367,14 +367,14 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         await self.run_command("dialog.yes" if message.button.id == "yes" else "dialog.no")
 
     def confirm(self) -> None:
-        """Close the dialog. Its result has the texts of the fields."""
+        """Save the drafts, and close the dialog. Its result has the texts of the fields."""
         if not self._is_answered:
             self._is_answered = True
             self._save_drafts()
             self.dismiss(Confirmed(self.text, self._field_text("also")))
 
     def cancel(self) -> None:
-        """Close the dialog. Its result is None."""
+        """Save the drafts, and close the dialog. Its result is None."""
         if not self._is_answered:
             self._is_answered = True
             self._save_drafts()

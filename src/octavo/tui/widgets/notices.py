@@ -65,8 +65,8 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notification, and return its number. Of the earlier ones, keep only the newest with another text. With
-        `undo`, the notification offers to undo the last action."""
+        """Show a notification, and return its number. Of the earlier notifications, keep only the newest with another
+        text. With `undo`, the notification offers to undo the last action."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
@@ -194,14 +194,14 @@ class Notices(Widget):
         cursor_regions = [getattr(self.screen.focused, "cursor_region", Region())]
         uncovered = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
-        def count_hidden(y: int, regions: list[Region]) -> int:
+        def hidden_area(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
         # The row `lowest_row + 1` covers the status line, so it is tried last.
         rows = (lowest_row, *range(min(self._top, lowest_row), lowest_row), lowest_row + 1)
-        y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
-        y = lowest_row + 1 if count_hidden(y, uncovered) else y
-        return (x, y), count_hidden(y, uncovered)
+        y = min(rows, key=lambda y: (hidden_area(y, uncovered), hidden_area(y, cursor_regions)))
+        y = lowest_row + 1 if hidden_area(y, uncovered) else y
+        return (x, y), hidden_area(y, uncovered)
 
     def _own_size(self) -> Size:
         screen = self.screen.size

@@ -89,7 +89,7 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in order, such as `oc` in `open comment`. None if absent or far apart."""
+    """Return a match of the letters of `word` in order, such as `oc` in `open comment`. None if too far apart."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue

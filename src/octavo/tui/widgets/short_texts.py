@@ -141,7 +141,7 @@ def offline_since(as_of: datetime | None) -> str:
 
 
 def last_updated(moment: datetime) -> str:
-    """Return a text such as `Last updated at 14:05`, which stays true while it is shown. After a day, it has an age."""
+    """Return a text that stays true while it is shown: `Last updated at 14:05`, or with an age after a day."""
     is_recent = clock() - _with_time_zone(moment) < timedelta(days=1)
     return f"Last updated {f'at {time_of_day(moment)}' if is_recent else long_age(moment)}"
 

@@ -38,7 +38,7 @@ MAX_BRACKET_SEARCH = 20_000
 
 
 class LineInput(Input, ScrollWidget):
-    """An input of one line. It does not shorten texts such as URLs, up to `MAX_INPUT_LENGTH` characters."""
+    """An input of one line. It keeps long texts such as URLs whole, up to `MAX_INPUT_LENGTH` characters."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -199,7 +199,7 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why the user must not type an API key now: key presses are logged. None if they are not logged."""
+    """Return why the user must not type an API key now: Textual logs key presses. None if it does not."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}

@@ -78,7 +78,7 @@ class FlatTree:
 
     @property
     def count(self) -> int:
-        """Number of nodes, without those of the kind `section`."""
+        """Number of nodes, without nodes of the kind `section`."""
         return len(self._rows) - self.section_count
 
     def visible_nodes(
