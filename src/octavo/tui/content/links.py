@@ -145,8 +145,8 @@ class LinksScreen(ListView[LinkLocation]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
-        """`page` has the ID and title of the page whose backlinks are shown. Without it, there is no tab for backlinks.
-        `first_section` is the key of the tab that is shown first."""
+        """`page` has the ID and title of the page whose backlinks are shown. If `page` is None, there is no tab for
+        backlinks. `first_section` is the key of the tab that is shown first."""
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section

@@ -165,8 +165,8 @@ def _describe_changes(changes: list[Change]) -> str:
 
 
 ComparedWith = Literal["", "now", "before"]
-"""What the selected revision is compared with: `now` is the current page, `before` the previous revision. Empty if
-nothing is compared."""
+"""Version with which the selected revision is compared: `now` is the current page, `before` the previous revision.
+Empty if nothing is compared."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -432,7 +432,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self.rows.move(1)
 
     def toggle_comparison(self, compared_with: ComparedWith) -> None:
-        """Compare the selected revision with `compared_with`, or stop comparing if it is already compared with that."""
+        """Compare the selected revision with `compared_with`. If this comparison is already shown, end it."""
         had_focus = self.view.has_focus
         self._compared_with = "" if self._compared_with == compared_with else compared_with
         self._show_version()

@@ -101,7 +101,7 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(hit: search.PageHit, space_id: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first three matching sections of a page. If there are none, one for the page."""
+    """Return a result for each of the first three matching sections of a page. If none match, one for the page."""
     make_result = partial(
         SearchResult, "page", space_id, hit.id, url=hit.urls.app or "", page_title=hit.title, path=hit.path
     )
@@ -122,7 +122,7 @@ def server_page_results(hit: search.PageHit, space_id: str, space_title: str, te
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages from the server, then those that only `hits` has. `space_title` is called with a space ID."""
+    """Return the pages from the server, then the other pages in `hits`. `space_title` is called with a space ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,
@@ -186,7 +186,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
 def change_request_results(
     text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
 ) -> list[SearchResult]:
-    """Return the change requests whose number and title contain all words of `text`, then those only in `hits`."""
+    """Return the change requests whose number and title contain all words of `text`, then the others in `hits`."""
     words = fold(text).split()
     results = [
         SearchResult(

@@ -445,7 +445,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._draw()
 
     def move(self, step: int) -> None:
-        """Move the selected change request down, or up if `step` is -1."""
+        """Move the selected change request down, or up if `step` is -1. Then load the checks again."""
         index, new_index = self._selected, self._selected + step
         self._readiness.insert(new_index, self._readiness.pop(index))
         self._selected = new_index

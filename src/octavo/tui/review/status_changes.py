@@ -61,8 +61,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open requests to
-    drafts."""
+    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open ones to drafts."""
     if requests:
         matching_requests = [each for each in requests if each.status == requests[0].status]
         action, message = _toggle_messages(app, matching_requests)
@@ -102,7 +101,8 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> SendResult[Any]:
-    """Toggle the draft status, and return the toggled requests. If an undo can be sent again for some, return it."""
+    """Toggle the draft status, and return the toggled requests. If undoing some failed, return an undo to send
+    again."""
     toggled_requests: list[ChangeRequest] = []
     failures: list[str] = []
     unsent_requests: list[ChangeRequest] = []
@@ -497,7 +497,7 @@ def _undo_of_all(writes: Sequence[PlannedWrite], on_sent: Callable[[], None]) ->
 async def _send_all(
     planned_writes: Sequence[PlannedWrite], past_verb: str, on_sent: Callable[[], None], *, is_undo: bool = False
 ) -> SendResult[Any]:
-    """Send the writes, and return those that are done. If an undo can be sent again for some, return that undo."""
+    """Send the writes, and return the writes that are done. If undoing some failed, return an undo to send again."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     unsent: list[PlannedWrite] = []

@@ -165,7 +165,7 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         if self._has_picture and data == _ALTERNATE_SCREEN:
-            # The app does not switch to it again, because many terminals would clear the picture.
+            # Switching to the alternate screen again would clear the picture in many terminals.
             self._has_picture = False
             return
         super().write(data if data.isascii() else simplify_emoji(data))
