@@ -70,7 +70,7 @@ class InboxEventDetector:
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the rows that are new or have news, without rows about unsent texts. `is_complete` is True if `rows`
-        is the whole inbox. The first such call, and the calls before it, return no rows."""
+        is the whole inbox. The first call with the whole inbox, and the calls before it, return no rows."""
         rows_by_key_and_stamp = {(each.key, each.stamp): each for each in rows}
         if self._seen_rows is None:
             self._seen_rows = set(rows_by_key_and_stamp) if is_complete else None

@@ -67,8 +67,8 @@ class TypedText:
         self._is_input_gone = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste was meant for an input that has closed. Also store if the user is typing. If
-        `may_close`, the user may have closed the input with the previous event, so this event is kept."""
+        """Return True if a key or paste was meant for an input that has closed. Also store whether the user is typing.
+        If `may_close`, the user may have closed the input with the previous event, so this event is kept."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -266,7 +266,7 @@ class TypeAhead:
         return [each for each in keys if self._app in _nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first event of the queue. The other events wait again, because it may open another screen."""
+        """Dispatch the first event of the queue. The others wait again, because this event may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return

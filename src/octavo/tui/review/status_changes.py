@@ -101,8 +101,7 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> SendResult[Any]:
-    """Toggle the draft status, and return the toggled requests. If undoing some failed, return an undo to send
-    again."""
+    """Toggle the draft status. Return the toggled requests, or if undoing some failed, an undo to send again."""
     toggled_requests: list[ChangeRequest] = []
     failures: list[str] = []
     unsent_requests: list[ChangeRequest] = []

@@ -151,7 +151,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.keys: Sequence[Hashable] = ()
         """Keys of the items that the list shows, in order."""
         self.first_lines: Sequence[int] = range(0)
-        """Number of the first line of each item."""
+        """Line number at which each item begins."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
         """Headings and blank lines between items, by line number. Each has a text at the left and one at the right."""
@@ -692,7 +692,7 @@ class ItemPainter:
         return strips
 
     def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return a line as a strip of `width` cells. `base` is the style below it, by default that of the list."""
+        """Return a line as a strip of `width` cells. `base` is the style below it, by default the list's style."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)
