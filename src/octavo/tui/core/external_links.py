@@ -37,7 +37,7 @@ def copy_text(app: HostApp[Any], text: str, message: str) -> None:
 
 
 def fits_clipboard(app: HostApp[Any], text: str) -> bool:
-    """Return True if a text is short enough to be copied to the clipboard. If it is not, show a notification."""
+    """Return True if a text is short enough to be copied to the clipboard. If it is too long, show a notification."""
     if is_too_long_to_copy(text):
         app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
         return False

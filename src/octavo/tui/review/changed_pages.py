@@ -232,8 +232,8 @@ def page_key_of(thread: Comment) -> str:
 
 
 def keys_beyond(keys: Sequence[str], current_key: str, step: int) -> Sequence[str]:
-    """Return the keys after `current_key`, or those before it if `step` is -1. The nearest key comes first. If `keys`
-    does not contain `current_key`, return all keys, or none if `step` is -1."""
+    """Return the keys after `current_key`, or the keys before it if `step` is -1. The nearest key comes first. If
+    `keys` does not contain `current_key`, return all keys, or none if `step` is -1."""
     index = keys.index(current_key) if current_key in keys else -1
     return keys[index + 1 :] if step > 0 else keys[: max(index, 0)][::-1]
 
@@ -346,7 +346,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare those of `pages` that have no diff yet, in the background. Replaces the queue of an earlier call."""
+        """Compare the `pages` that have no diff yet, in the background. Replaces the queue of an earlier call."""
         if self._revisions is None or self._revisions.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_compared(page))

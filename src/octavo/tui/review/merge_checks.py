@@ -132,7 +132,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         live.fetch(reviews_op(at)),
         live.fetch(open_threads_op(at)),
     )
-    # Load the changes after the change request: changes older than its revision could hide a conflict.
+    # Load the changes last: a list that is older than the change request's revision could hide a conflict.
     changes = await live.fetch(content.ListChanges(at=at, limit=1000))
     current_reviews = tuple(review for review in reviews.items if not review.outdated)
     prediction, rules, effects = await asyncio.gather(
