@@ -51,7 +51,7 @@ class FirstPicture:
         self._is_shown = False
 
     def show(self) -> bool:
-        """Show the picture in the terminal. Return False if there is none for this size and kind of terminal."""
+        """Show the picture, and turn off the echo of keys. Return False if there is no picture for this terminal."""
         if not all(file is not None and file.isatty() for file in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
             return False
         rows = self._read_rows()
@@ -83,7 +83,7 @@ class FirstPicture:
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:
-        """Save the rows of the screen for the next start. They may have colors. On failure, delete the old picture."""
+        """Save the rows of the screen, possibly in color, for the next start. On failure, delete the old picture."""
         try:
             write_private(self._path, "\n".join([json.dumps(self._expected_head()), *rows]))
         except OSError:
@@ -109,7 +109,7 @@ class FirstPicture:
         return {**self._criteria, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
-        """Let the terminal keep all keys for the app: no echo, no line editing and no signals."""
+        """Note the settings of the terminal, and turn off echo, line editing and signals, so that typed keys wait."""
         self._terminal_settings = termios.tcgetattr(0)
         new_settings = termios.tcgetattr(0)
         new_settings[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

@@ -33,7 +33,7 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """Optional libraries: Octavo imports the `modules`, and pip installs the `packages`. `purpose` is a verb phrase."""
+    """Optional libraries: Octavo imports the `modules`, and pip installs the `packages`. `purpose` is what they do."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]

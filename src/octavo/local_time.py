@@ -6,8 +6,8 @@ from datetime import datetime
 
 
 def localize(moment: datetime) -> datetime:
-    """Return `moment` in the time zone of this computer. If it has no time zone, it is local already. If it has no
-    local date, as in the year 1, return it unchanged."""
+    """Return `moment` in the time zone of this computer. Without a time zone, `moment` counts as local. A moment
+    without a local date, such as one in the year 1, is returned unchanged."""
     try:
         return moment.astimezone()
     except (OverflowError, ValueError):

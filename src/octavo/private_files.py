@@ -44,7 +44,7 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of a file. Raises NotPrivate if Octavo must not trust it, or another OSError."""
+    """Return the text of a file. Raises NotPrivate if Octavo must not trust the file, or another OSError."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."

@@ -141,7 +141,7 @@ _SPELLINGS = MappingProxyType(
 
 
 def field_label(name: str) -> str:
-    """Return the label of the field with an API name: `joined_at` gives “joined”, and `sso_url` gives “SSO URL”."""
+    """Return the label of a model field: `joined_at` gives “joined”, and `sso_url` gives “SSO URL”."""
     name = name.removesuffix("_at").removeprefix("is_")
     return _FIELDS.get(name) or " ".join(_SPELLINGS.get(each, each) for each in name.split("_"))
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _UnionMember(NamedTuple):
-    """The type in a union that pydantic tried for a value. Part of the path of an error."""
+    """A step in the path of an error: the type in a union that pydantic tried for the value."""
 
     name: int | str
 
@@ -38,8 +38,8 @@ _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
-    """Return an invalid response body as an object without its unreadable parts. Their number is `unreadable` of the
-    result. Raises ValueError if nothing can be read."""
+    """Return an invalid response body as an object without its unreadable parts. `unreadable` of the object is their
+    number. Raises ValueError if nothing can be read."""
     partial = _PartialValue(json_of(body))
     if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
         partial.remove(invalid)
@@ -104,7 +104,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the part to remove because of an error. If a field is missing, return the object without it."""
+        """Return the part to remove because of an error. For a missing field, return the object that lacks it."""
         path: list[int | str | _UnionMember] = []
         value: Any = self.value
         loc = error["loc"]
@@ -140,9 +140,9 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """For each union, keep only the errors of one type: the first that the tag of the value does not contradict."""
+    """Return `errors`, but per union only those of one type: the first that the value's tag does not contradict."""
     members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """Types in the union of each value, by its path. True for a type that contradicts the tag of the value."""
+    """By path of a value in a union: the tried types, each True if the tag of the value contradicts the type."""
     for path, kind in errors:
         for end, step in enumerate(path):
             if isinstance(step, _UnionMember):

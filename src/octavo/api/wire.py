@@ -39,7 +39,7 @@ class Request:
 
 
 class NoSuchOperation(LookupError):
-    """No operation has this method and path. `methods` are those of other operations with this path, if any."""
+    """No operation has this method and path. `methods` are the methods that the path has, if any."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")
@@ -57,7 +57,7 @@ class Route:
 
     @property
     def key(self) -> str:
-        """The method and path, such as `GET /v1/user`. Unlike the name of the operation, they are unique."""
+        """The method and path, such as `GET /v1/user`. Unique, while routes of one operation share its name."""
         return f"{self.spec.method} {self.path}"
 
 
@@ -267,11 +267,11 @@ _VALUE_RULES = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""Phrase for valid values, by the type of the pydantic error, such as “text”. Stands after “must be”."""
+"""Phrase for valid values, such as “text”, by the type of the pydantic error. Messages put “must be” before it."""
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the error message for the first invalid value. It has the valid values, but never the invalid value."""
+    """Return the message for the first invalid value: which values are valid, without the invalid value itself."""
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
@@ -289,7 +289,7 @@ def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
 
 
 def value_rule(error: ErrorDetails, same_errors: list[ErrorDetails]) -> str:
-    """Return a rule such as `must be a whole number`. `same_errors` are all errors of the same type and field."""
+    """Return a rule such as `must be a whole number`. `same_errors` have the type and field of `error`."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

@@ -96,7 +96,7 @@ def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
     """Check the Markdown files in a folder. `on_file` gets the findings of each file. If `follows_urls`, links to
-    websites are requested at the end, and `on_file` does not get their findings. Raises OSError."""
+    websites are checked at the end, and `on_file` does not get these findings. Raises OSError."""
     folder = read_folder(path)
     files = _FolderReader(folder).read_all()
 
@@ -185,7 +185,8 @@ class _FolderReader:
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of files except `pages`, and the paths outside the root. Report and cut a too long list."""
+        """Return the paths of files except `pages`, and all paths outside the root. Cut too long lists, and report
+        this."""
         file_paths: list[str] = []
         other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}

@@ -57,7 +57,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument as valid Unicode, or unchanged if it names an existing file. Raises Failure if not UTF-8."""
+    """Return an argument as valid Unicode, or unchanged if it is the path of a file. Raises Failure if not UTF-8."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -117,8 +117,8 @@ def _selected_parsers(
 
 
 def _handle_api_help(options: argparse.Namespace, api_parser: argparse.ArgumentParser) -> None:
-    """With `--help`, select the help of the operation NAME, or without NAME, print the help of `octavo api` and exit.
-    Without `--help`, require NAME."""
+    """With `--help` and NAME, select the help of this operation. With `--help` only, print the help of `octavo api` and
+    exit. Without both, exit with an error."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

@@ -41,7 +41,7 @@ class LazyPlatform:
     failure_rate: float = 0.0
     """Share of requests, from 0 to 1, that get a simulated error."""
     on_close: Callable[[], None] = lambda: None
-    """Called after the platform is closed."""
+    """Called once by `close`, after the platform is closed."""
     _platform: Platform | None = None
     _build_task: asyncio.Future[Platform] | None = None
 
@@ -62,7 +62,7 @@ class LazyPlatform:
         return platform
 
     def close(self) -> None:
-        """Close the platform and its database."""
+        """Close the platform and its database, if they were opened, and call `on_close`."""
         if self._platform is not None:
             self._platform.close()
             self._platform.context.store.close()
@@ -83,8 +83,8 @@ class LazyClient:
         read_only_reason: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """`read_key` and `record_user` run in a thread. `read_key` returns the API key. It may call its argument with a
-        sentence that says why it waits. `record_user` gets the ID of the user.
+        """`read_key` and `record_user` run in a thread. `read_key` returns the API key. While the key is not there yet,
+        `read_key` may call its argument with the reason. `record_user` gets the ID of the user.
 
         If `platform` is given, requests go to this embedded platform instead of the server. `read_only_reason` is the
         message for refused writes. Empty if writes are allowed.
@@ -94,7 +94,7 @@ class LazyClient:
         self._origin, self._load_key, self._ca_file, self._platform = origin, read_key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """Reads the API key from the keyring. None before the first request."""
+        """Task that reads the API key. None before the first request."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
         """Entry in `activity` about reading the API key, if this was slow or failed. None otherwise."""

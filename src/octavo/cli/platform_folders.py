@@ -17,7 +17,7 @@ from octavo.private_files import NotPrivate, create_private_folder, read_private
 from octavo.settings import Settings, error_in_words
 
 ORIGIN = "http://octavo.local"
-"""Server in the URLs of an embedded platform that has no port. It gets no requests."""
+"""Origin in the URLs of an embedded platform that has no port. No requests are sent to this origin."""
 
 
 def no_folder_message(path: Path) -> str:

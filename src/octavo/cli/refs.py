@@ -186,7 +186,8 @@ class RefResolver:
         return None
 
     async def space(self, name: str) -> Space:
-        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure unless one matches."""
+        """Return the space by title, short name or ID. Raises ApiError, or Failure unless exactly one has this
+        `name`."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -203,8 +204,8 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used
-        last, which the user is told. None if there is neither space. Raises ApiError or Failure."""
+        """Return the space for a REF without a space: `chosen_space`, or on a terminal the space that was used last,
+        with a note to the user. None if there is neither space. Raises ApiError or Failure."""
         name = self._default_name or _pulled_space_id()
         if name:
             return await self.space(name)

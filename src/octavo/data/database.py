@@ -249,7 +249,7 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
     migrate(db)
     recovered_count = _copy(damaged_path, db)
     backup = max(path.parent.glob(f"{path.name}.v*.bak"), key=lambda each: each.stat().st_mtime, default=None)
-    restored_count = _copy(backup, db, as_of_backup=True) if backup else 0
+    restored_count = _copy(backup, db, is_backup=True) if backup else 0
     db.close()
     return (
         f"{path.name} was damaged. Octavo recovered {recovered_count} {'entry' if recovered_count == 1 else 'entries'} from the file and "
@@ -257,9 +257,9 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
     )
 
 
-def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Copy the rows of `source` that `db` does not have. Return the number of copied rows. With `as_of_backup`, writes
-    that wait in the outbox become failed writes."""
+def _copy(source: Path, db: sqlite3.Connection, *, is_backup: bool = False) -> int:
+    """Copy the rows of `source` that `db` does not have. Return the number of copied rows. If `source` is a backup,
+    writes that wait in the outbox become failed writes."""
     try:
         old_db = connect(source)
     except sqlite3.Error:
@@ -274,7 +274,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
                 if table == "outbox":
                     if db.execute("SELECT 1 FROM sent WHERE id = ?", [row["id"]]).fetchone():
                         continue
-                    if as_of_backup and not _mark_as_failed(row):
+                    if is_backup and not _mark_as_failed(row):
                         continue
                 copied_count += _insert(db, table, row)
     finally:

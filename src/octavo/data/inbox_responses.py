@@ -31,11 +31,11 @@ class InboxResponses:
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response, by URL. Replies are `MessageSummary`. Equal items stay the same tuple."""
+        """Reduced items of each response, by URL. Replies are `MessageSummary`. The tuple stays if no item changes."""
         self.unreduced: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
-        """Authors, pages and permissions of comments, by themselves. Equal values of all comments are one object."""
+        """Authors, pages and permissions of comments. Each value is its own key, so equal values are one object."""
 
     @property
     def page_counts(self) -> dict[str, int]:

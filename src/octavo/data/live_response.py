@@ -23,7 +23,7 @@ class Snapshot(Generic[T]):
     """A response as screens show it. After a failed refresh, it has the old value and the error."""
 
     value: T | None = None
-    """The response, with the changes of the user's writes that it does not contain yet. None if none is loaded."""
+    """The response, with the changes of the user's newest writes added. None if no response is loaded."""
     error: ApiError | None = None
     is_loading: bool = False
     fetched_at: datetime | None = None
@@ -133,7 +133,7 @@ class LiveResponse:
             self.page_count = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, page_count: int, now: datetime, writes_included: int) -> None:
-        """Set the value from the server. If it is equal to the old value, keep the old object as the value."""
+        """Set the value from the server, or keep an equal old object. Forget edits that the value includes."""
         if value != self.value:
             self.value = value
         self.page_count, self.fetched_at, self.checked_at, self.writes_included = page_count, now, now, writes_included
@@ -156,7 +156,7 @@ class Observers(Generic[P]):
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:
-        """Call `callback` at each `notify`. Returns a function that ends the calls. It may be called twice."""
+        """Call `callback` at each `notify`. Return a function that ends the calls, and that may be called twice."""
         self._callbacks.append(callback)
 
         def remove() -> None:
@@ -166,6 +166,6 @@ class Observers(Generic[P]):
         return remove
 
     def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call all callbacks with these arguments. A callback that is added during this is not called."""
+        """Call all callbacks with these arguments. Callbacks that are added meanwhile wait for the next `notify`."""
         for callback in tuple(self._callbacks):
             callback(*args, **kwargs)

@@ -260,8 +260,8 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts what other users have changed, by comparing old and new responses. Leaves out the user's own threads,
-    reviews and change requests. Counts merges by anybody, and the replies by anybody in lists of threads."""
+    """Counts what other users have changed, by comparing old and new responses. The user's merges are counted, too, and
+    the user's replies in threads of which only the number of replies is known."""
 
     def __init__(self, my_id: str) -> None:
         self._my_id = my_id

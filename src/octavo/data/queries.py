@@ -25,7 +25,7 @@ PAGE_LIMIT = 1000
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED_LIMIT = 100
-"""Number of merged or archived change requests that are listed. Views load only one page."""
+"""Number of merged or archived change requests per page of a list. Views load only the first page."""
 _THREAD_LIMIT = 200
 """Number of threads per page of a list that includes resolved threads."""
 

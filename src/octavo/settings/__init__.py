@@ -84,7 +84,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns a text such as `config.toml, line 3: undo_seconds` for a setting, or for names inside its section."""
+    """Returns the place of a setting, or of a name inside its section: `config.toml, line 3: undo_seconds`."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class SetValue:
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return a message for an error, with advice if a file caused it: one of Octavo (`is_own`), or the user's."""
+    """Return a message for an error, with advice if a file caused it. `is_own` says that the file belongs to Octavo."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""

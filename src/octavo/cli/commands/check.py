@@ -269,7 +269,7 @@ def _reported_findings(findings: Collection[Finding], rules: RuleChoice, prefix:
 
 
 def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], texts: Mapping[str, str]) -> None:
-    # The format “text” is safe, and its colors are escape sequences.
+    # The format “text” is already sanitized, and its colors are escape sequences.
     write = write_out if options.format == "text" else write_untrusted
     write(FORMATS[options.format](findings, texts))
 
@@ -277,7 +277,8 @@ def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], te
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings, unless `is_printed`, with `prefix` before each path. `--fail-on` decides the exit code."""
+    """Print the findings, unless `is_printed`, with `prefix` before each path. Return the exit code after
+    `--fail-on`."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

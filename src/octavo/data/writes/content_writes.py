@@ -102,7 +102,7 @@ class SavedTexts:
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page ID, without those of `conflicts`. `before` of a merged text is the text of the other user."""
+    """Saved texts by page ID, without `conflicts`. `before` of a merged text is the text of the other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """The text of the other user by page ID, for pages whose texts could not be merged or saved. With a `warning`, the
     server may have the edited text instead."""
@@ -196,7 +196,7 @@ async def _merge_overwritten(
 
 
 async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
-    """Return `text` before and after the same changes as in `change`. None if the changes conflict with `text`."""
+    """Return `text`, and `text` with the changes of `change` applied. None if the changes conflict with `text`."""
     merge_result = await asyncio.to_thread(_merge, change.before.text, text.text, change.after.text)
     return None if merge_result.named_conflicts else WrittenText(text, Raw(merge_result.text()))
 
@@ -262,7 +262,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return `change`, or an edit with its effect if it is a RevertPage. Raises ApiError and _CannotRestore."""
+    """Return `change`. For a RevertPage, return an edit with the same effect. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))

@@ -37,7 +37,7 @@ T = TypeVar("T")
 SEARCH_INTERVAL = 2.0
 """Seconds between two searches for a lost write."""
 SEARCH_SECONDS = 60.0
-"""Number of seconds after a lost write was sent until which Octavo searches for its result."""
+"""Seconds after the sending of a lost write in which Octavo searches for the result."""
 MAX_LOCK_AGE_SECONDS = 180.0
 """Age in seconds from which a lock is ignored: it belongs to a process that has ended."""
 _SENDING_LOCK = "direct"
@@ -64,7 +64,7 @@ async def lock_write(
     """Prevent other writes with the same `lock_name` during the `with` block, in all processes of this profile. Yield
     False if another write has this lock. Raises NotSaved.
 
-    After a cancel or a crash, the lock stays with `attempt` and `later_writes`, for `unfinished_writes`.
+    After a cancel or a crash, the lock stays with `attempt` and `later_writes`, and `unfinished_writes` returns both.
     """
     record = _encode(attempt, later_writes)
     stop_sending = state.try_lock(_SENDING_LOCK, shared=True)

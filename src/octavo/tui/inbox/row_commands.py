@@ -42,7 +42,7 @@ class SelectedRows:
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
-    """Called with the first of the rows when the user undoes that they were marked as done or snoozed."""
+    """Called with the first row after the user has undone marking the rows as done or snoozing them."""
     keep_unread: Callable[[], None]
     """Called before the rows are marked as unread, so that their preview does not mark them as read again."""
 

@@ -37,13 +37,13 @@ FieldKind = Literal[
 """Kinds of form fields. A `structure` is any other value, such as a list of objects. The user types it as YAML."""
 
 _MULTILINE_LENGTH = 1024
-"""A text that may have more characters than this, and has no pattern, gets an input with several lines."""
+"""A text field without a pattern gets an input with several lines if it accepts more characters than this."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
 @dataclass(frozen=True)
 class VisibleWhen:
-    """A form field is shown only if another field, `name`, has one of `values`."""
+    """Condition for showing a form field: another field, `name`, has one of `values`."""
 
     name: str
     values: frozenset[str]
@@ -120,7 +120,7 @@ class _Annotation:
     other_types: tuple[Any, ...] = ()
     """The types of a union except the first, which is `type`."""
     tag: str = ""
-    """Field that says which model of a union is used, such as `type`. Empty if the annotation does not name it."""
+    """Field that says which model of a union is used, such as `type`. Empty if the annotation names no such field."""
 
     @property
     def models(self) -> list[type[BaseModel]]:
@@ -342,7 +342,7 @@ def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
-    """Split a type annotation into types and limits, and add them to `limits`. `Annotated` and None are removed."""
+    """Return the types and limits of a type annotation, without `Annotated` and None. The given `limits` come first."""
     all_limits = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
@@ -436,8 +436,8 @@ def _contains_secret(types: Sequence[Any]) -> bool:
 
 
 def upload_kind_of(types: Sequence[Any], *, include_nested: bool = True) -> str:
-    """Return which kind of file a field accepts, such as `import_file`. Empty if it accepts no file. With
-    `include_nested`, the fields of nested models count, too."""
+    """Return which kind of file a field with these types accepts, such as `import_file`. Empty if it accepts no file.
+    With `include_nested`, the fields of nested models count, too."""
     for each in annotation_parts(types):
         if isinstance(each, FromFile):
             return each.kind

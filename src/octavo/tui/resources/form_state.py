@@ -83,8 +83,8 @@ def text_to_validate(field: FormField, text: str | None) -> str | None:
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the text of a field after the user chose the file at `path`. A font is added to the YAML list in the
-    field. If the list is invalid, the text stays unchanged."""
+    """Return the text of a field after the user chose the file at `path`: the path, or for a field of fonts, the YAML
+    list in `text` with this font added. An invalid list stays unchanged."""
     if field.upload_kind != "customization_font":
         return path
     try:
@@ -98,7 +98,7 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
 
 
 def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
-    """Return texts for other fields, given a chosen file: `{"source": "html"}` for `page.htm`. Empty if none follow."""
+    """Return texts that a chosen file implies for other fields: `{"source": "html"}` for `page.htm`. Empty if none."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 
@@ -366,7 +366,8 @@ class FormState:
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set field texts from YAML. Empty YAML sets none. If it is invalid, save it as a draft and return False."""
+        """Set field texts from YAML, none if `text` is empty. If the YAML is invalid, save it as a draft and return
+        False."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()

@@ -285,7 +285,7 @@ class BrowserScreen(ListView[Any]):
         (self.table_list if len(level.resources) > 1 and len(self.levels) > 1 else self.rows).focus()
 
     def show_table(self, plural_name: str) -> None:
-        """Show the top-level table `plural_name`, or the table that was last selected there if the name is unknown."""
+        """Show the top-level table `plural_name`, or the last selected top-level table if the name is unknown."""
         self.save_position()
         del self.levels[1:]
         self.level.resource = next(
@@ -343,7 +343,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load names with `ops`, in subscriptions such as `names 0` if `slots` is `names`. End unused subscriptions."""
+        """Load names by watching `ops` under `{slots} 0`, `{slots} 1` and so on. End leftover subscriptions."""
         for index, op in enumerate(ops):
             self.follow(f"{slots} {index}", op, self.add_names)
         index = len(ops)
@@ -539,7 +539,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
-    """If `op` lists editable items and they have changed, forget the counts of lists with the same parent URL."""
+    """If the editable items that `op` lists have changed, forget the counts of lists with the same parent URL."""
     parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
@@ -599,7 +599,7 @@ class PendingNavigation:
         self._steps = 0
 
     def move(self, step: int) -> None:
-        """Move the selection in the list of tables by `step`, as soon as that list is loaded."""
+        """Move the selection in the list of tables by `step`, when the list is loaded. Never move up in total."""
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
@@ -611,7 +611,7 @@ class PendingNavigation:
             self.show_top_level()
 
     def show_top_level(self) -> None:
-        """Show the top-level tables, and select the one that the user requested, if any."""
+        """Show the top-level tables, and select the table that the user has requested or moved to, if any."""
         level = self._view.level
         if self._requested_item is not None:
             level.resource = next(

@@ -39,7 +39,7 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""Feature of the site that an operation needs, by operation or by module of the API."""
+"""Feature of the site that an operation needs, by name of the operation or of its API module."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,7 @@ def _choose_action(app: Shell, selection: Selection) -> None:
 
 
 def open_first_action(app: Shell, selection: Selection) -> None:
-    """Open the form of the first action of this kind of item."""
+    """Open the form of the first action of the resource, for the first selected item."""
     resource = selection.resource
     resource_forms.open_action_form(app, resource, selection.arguments, selection.first_item, resource.actions[0])
 
