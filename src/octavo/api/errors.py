@@ -64,7 +64,7 @@ class Trace:
 
 
 class ApiError(Exception):
-    """An operation failed. `trace` identifies the request. `outcome` says whether it may have had an effect."""
+    """An operation failed. `trace` identifies the request, and `outcome` says whether it may have had an effect."""
 
     outcome = Outcome.UNKNOWN
 
@@ -131,7 +131,7 @@ class Rejected(ApiError):
 
 
 class Invalid(Rejected):
-    """The server rejected a value of the request, or Octavo did not send it."""
+    """The server rejected a value of the request, or Octavo rejected it before sending."""
 
 
 class Unauthorized(Rejected):

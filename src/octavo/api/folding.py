@@ -14,12 +14,12 @@ _INVISIBLE = re.compile(
 )
 """Matches soft hyphens, joiners, direction marks and variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Characters that users type instead of characters that are not on keyboards."""
+"""For each character that is not on keyboards, the character that users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in folded form, without case and similar differences: `Été` gives `été`, which stays `été`."""
+    """Return `text` in folded form: in lower case, with one form for each accent and width. `Été` gives `été`."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)
@@ -107,7 +107,7 @@ def _unspaced() -> re.Pattern[str]:
 
 
 def to_index_text(text: str) -> str:
-    """Convert text for the tokenizer `unicode61`. Letters of scripts without spaces become words. `C++` is not `C`."""
+    """Convert text for the tokenizer `unicode61`. Letters of scripts without spaces become words, and so does `C++`."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)
@@ -149,7 +149,7 @@ def subword_starts(text: str) -> list[int]:
 
 
 def subwords(text: str) -> str:
-    """Return subwords of compound words, and their longer ends: `getStationId` gives `get Station Id StationId`."""
+    """Return the subwords and ends of compound words: `getStationId` gives `get Station Id StationId`."""
     ordered_subwords: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
@@ -180,7 +180,7 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return the first position at which an indexed text can be cut: `end`, or the end of a mention around it."""
+    """Return the first position at which an indexed text can be cut: `end`, or the end of a mention around `end`."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 
@@ -212,7 +212,7 @@ def with_formulas(
 def _replace(
     pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, highlights: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return a text with matches of a pattern replaced by `replacement`, and where the `highlights` are in it."""
+    """Return a text with matches of a pattern replaced by `replacement`, and the new ranges of `highlights`."""
     pieces: list[str] = []
     new_highlights = list(highlights)
     end_of_last = shift = 0

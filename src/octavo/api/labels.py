@@ -121,7 +121,7 @@ _FIELDS = MappingProxyType(
         "site_spaces": "spaces",
     }
 )
-"""Labels of fields whose API name gives no readable label."""
+"""Labels of model fields whose name gives no readable label."""
 _SPELLINGS = MappingProxyType(
     {
         "acs": "ACS",
@@ -152,5 +152,5 @@ def heading_label(title: str) -> str:
 
 
 def label(code: str) -> str:
-    """Return the label of a code of the API, by default the code with spaces."""
+    """Return the label of a code of the API. By default, it is the code with spaces for underscores."""
     return LABELS.get(code) or code.replace("_", " ")

@@ -289,7 +289,7 @@ def load() -> dict[type[Operation[Any]], Spec]:
 
 
 def find_spec(name: str) -> Spec | None:
-    """Return the declaration of the operation `name`, such as `comments.List`, or None. Imports only its module."""
+    """Return the declaration of an operation such as `comments.List`. None if unknown. Imports only its module."""
     area = name.partition(".")[0]
     if area in AREAS:
         import_module(f"octavo.api.{area}")

@@ -37,7 +37,8 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. If `only` names a command, just this one of `COMMANDS` has arguments."""
+    """Return the parser of the command line. With `only`, no other command of `COMMANDS` has arguments, to save
+    time."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -274,7 +275,7 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command. Its help shows all texts and the fields of `command`. `octavo --help` shows only `summary`."""
+    """Add a command, and return its parser, whose help shows all arguments. `octavo --help` shows only `summary`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():

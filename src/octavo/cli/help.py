@@ -131,7 +131,7 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield roff lines for a table, one paragraph a row. Beyond two columns, cells have titles: `Meaning: archived`."""
+    """Yield roff lines for a table, one paragraph a row. If it has not two columns, cells have titles: `Kind: page`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]
@@ -164,5 +164,5 @@ def _escape_roff(text: str) -> str:
 
 
 def _line_of_text(text: str) -> str:
-    """Return a line of text, escaped if roff would read it as a command."""
+    """Return a line of text, escaped if it is empty or if roff would read it as a command."""
     return "\\&" + text if text.startswith((".", "'")) or not text else text

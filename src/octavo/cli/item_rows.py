@@ -63,7 +63,7 @@ _CHECK_NAMES = {
 async def change_row(
     resolver: RefResolver, change_request: ChangeRequest, space: Space | None, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return a change request as JSON. Further requests are sent only for fields in `field_names`. Raises ApiError."""
+    """Return a change request as JSON, with those of `field_names` that need more requests. Raises ApiError."""
     live = resolver.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await resolver.name_of(space_id)
@@ -110,7 +110,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return a JSON object for each reviewer, then for each user whose review is requested. Raises ApiError."""
+    """Return a JSON object for each review that is not replaced, then for each requested reviewer. Raises ApiError."""
     reviews, requests = await asyncio.gather(live.fetch(reviews_op(at)), live.fetch(requested_reviewers_op(at)))
     rows = [
         {
@@ -130,8 +130,8 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return a summary of the reviews, such as `approved`, or `outdated` if main has changed. Empty if there
-    is none."""
+    """Return a summary of the reviews, such as `approved`. It is `outdated` if main has changed, unless changes are
+    requested. Otherwise empty without `reviewers`."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"
@@ -295,8 +295,8 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
 
 
 async def find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces and open change requests that can have threads, those with open threads first. The value is
-    None for a space. With `--space`, only the space and its change requests. Raises ApiError or Failure."""
+    """Return the spaces, and the open and draft change requests, those with open threads first. Each value is the
+    change request, None for a space. With `--space`, leave out other spaces. Raises ApiError or Failure."""
     chosen_space = await resolver.chosen_space()
     spaces = [chosen_space] if chosen_space is not None else await resolver.spaces(fresh=True)
     found: list[tuple[Discussion, ChangeRequest | None, int]] = [(each.ref, None, each.comments) for each in spaces]

@@ -389,7 +389,7 @@ def _table(columns: Sequence[OutputColumn], rows: Sequence[Row], style: Style) -
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of as many first columns as fit into `limit`. The last returned width may be cut."""
+    """Return the widths of the first columns, as many as fit into `limit`. The last returned width may be cut."""
     fitting_widths: list[int] = []
     for width in widths:
         width_left = limit - sum(fitting_widths) - len(_GAP) * len(fitting_widths)

@@ -59,7 +59,8 @@ def path_in(folder: PulledFolder, argument: str) -> str:
 
 
 def report_progress(sentence: str) -> None:
-    """Replace the current line of the terminal with `sentence`. An empty `sentence` clears the line."""
+    """If standard error is a terminal, replace its current line with `sentence`. An empty `sentence` clears the
+    line."""
     if is_terminal(sys.stderr):
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()

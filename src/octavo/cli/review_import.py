@@ -87,7 +87,7 @@ class NoteImport:
         self._tree: PageTree | None = None
         self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """Pages as the program read them, by page ID and revision ID. None if the revision has no such page."""
+        """The page versions that notes are about, by page ID and revision ID. None if the revision has no such page."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Find the block of each note. Raises ApiError or Failure."""
@@ -168,7 +168,7 @@ def _new_note(note: Note, page: Page, found: FoundBlock) -> NewNote:
 
 
 def _comment_text(note: Note, found: FoundBlock) -> str:
-    """Return the Markdown of the proposed comment. It quotes the note's words if the block is old or uncertain."""
+    """Return the Markdown of the proposed comment. For an old or uncertain block, it begins with the note's quote."""
     is_sure = found.match_kind != "likely" and found.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:

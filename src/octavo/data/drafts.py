@@ -32,7 +32,7 @@ LATE_SAVE_SECONDS = 0.5
 
 
 class Draft(NamedTuple):
-    """A version of a draft. Each running process has its own."""
+    """A version of a draft. Each running process has its own version."""
 
     key: str
     text: str
@@ -40,7 +40,7 @@ class Draft(NamedTuple):
     is_late: bool = False
     """True if the save has failed or takes too long, so that the text may be lost."""
     base: str | None = None
-    """The text that the user edited. None if it is unknown, or if the draft is a new text."""
+    """The text that the user began to edit. None if it is unknown, or if the draft is a new text."""
 
 
 _StoredVersion = tuple[Draft, str, int]
@@ -59,7 +59,7 @@ class _Edit:
     is_late: bool
     transaction: Transaction[None] = lambda db: None
     saving: Future[None] = field(default_factory=Future)
-    """Ends when `transaction` is on disk. If the save failed, it has the exception."""
+    """Future that ends when `transaction` is on disk, or with the exception of a failed save."""
 
     @property
     def is_saved(self) -> bool:
@@ -127,7 +127,8 @@ class Drafts:
         return draft.text if (draft := self.find(key)) is not None else None
 
     def find(self, key: str) -> Draft | None:
-        """Return a draft: as typed in this process, else the newest on disk, which then counts as seen. Else None."""
+        """Return a draft as typed in this process, else the newest on disk, which then counts as seen. None if
+        missing."""
         if (edit := self._current_edits().get(key)) is not None:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:

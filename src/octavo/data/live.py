@@ -126,7 +126,7 @@ class Live:
         self._confirmed_count = 0
         """Number of writes that the server has confirmed, of the outbox and of `write`."""
         self._unrefreshed_writes: list[Operation[Any]] = []
-        """Confirmed writes of the outbox, after which the changed responses are not fetched again yet."""
+        """Confirmed writes of the outbox whose changed responses are still to be fetched again."""
         self._closed = False
         outbox.shown_state_of = self._shown_state_of
         outbox.done.add(self._on_write_done)
@@ -336,7 +336,8 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch watched responses again that `op` may have changed. Remove what `op` deleted from the search index."""
+        """Fetch watched responses again that `op` may have changed. If `op` deletes something, remove it from the
+        index."""
         changed_path, path = affected_path(op), url_path(op)
         target_id = changed_path.rpartition("/")[2]
         self._remove_from_index(op)
@@ -604,7 +605,8 @@ class Live:
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch the responses again that confirmed writes have changed, but only rarely while the outbox is sending."""
+        """Fetch responses again that confirmed writes have changed, if the outbox is idle or there are many such
+        writes."""
         if self._unrefreshed_writes and (
             len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
         ):

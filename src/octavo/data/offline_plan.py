@@ -71,7 +71,8 @@ class OfflinePlanner:
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Pin a response. Yield the responses that are needed because of its `value`."""
+        """Pin a response, and record a list as incomplete if it is. Yield the responses that its `value` makes
+        necessary."""
         if needed.url not in self._pinned:
             self._pinned.add(needed.url)
             self._cache.pin(self.owner, needed.url)
@@ -107,7 +108,7 @@ class OfflinePlanner:
                     yield from needed_for_changes(at, change_request, value, self.owner)
 
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
-        """Yield the needed responses. The unpinned ones get `needs_value`, so that `on_response` pins them."""
+        """Yield `needed_responses`. Unpinned responses get `needs_value`, so that `on_response` pins them."""
         for needed in needed_responses:
             if needed.url in self._cache.unstored_urls:
                 needed = needed.as_due()  # the response may be current, but it is not on disk

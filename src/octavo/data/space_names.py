@@ -19,8 +19,8 @@ _MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
-    """Return a short unique name of a space, such as `docs` or `tide-tables`, or else the ID. `titles` has the titles
-    of all spaces by ID."""
+    """Return a short unique name of a space, such as `tide-tables`. It is the ID if the ID is readable, or if the title
+    gives no unique name. `titles` has the titles of all spaces by ID."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own_slug = slug(titles[space_id])

@@ -169,7 +169,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator_field)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add the change requests, or only those that `reviewer` reviews, to the output. Return False if it is full."""
+        """Output `batch`, or only the change requests that `reviewer` reviews. Return False if the output is full."""
         if self._space is None and not all(each.space for each in batch):
             tell("The server does not name the space of some change requests. To list these too, use --space.")
             batch = [each for each in batch if each.space]
@@ -251,7 +251,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request, or with `--check` only check it. Return its row as JSON. Raises ApiError or Failure."""
+    """Merge a change request, after an update if `--update` is set. With `--check`, only check. Return the result as a
+    JSON object. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
@@ -308,7 +309,7 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why the change request `name` cannot be merged, as a clause. Empty if only checks in `allowed` fail."""
+    """Return why `name` cannot be merged, as a clause. Empty if no check fails, except checks in `allowed`."""
     if blocked_reason := _why_blocked(checks):
         return f"{blocked_reason[:1].lower()}{blocked_reason[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

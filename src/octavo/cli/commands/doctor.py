@@ -23,7 +23,7 @@ from octavo.settings import error_in_words, read
 DOCTOR_FIELDS = declare_fields("name string, status string, text string, fix string?")
 _COLUMNS = (OutputColumn("status"), OutputColumn("name"), OutputColumn("text"), OutputColumn("fix"))
 _MARKS = {"ok": ("✓", "v", "green"), "warning": ("!", "!", "yellow"), "error": ("✗", "x", "red")}
-"""Symbol of each status of a check, the symbol without Unicode, and its color."""
+"""By status of a check: the symbol, the symbol in ASCII, and the color."""
 
 
 def _declare_doctor(command: argparse.ArgumentParser) -> None:

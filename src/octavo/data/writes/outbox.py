@@ -72,7 +72,7 @@ class UndoResult(NamedTuple):
     late_ids: tuple[str, ...]
     """IDs of the entries that are being sent now. The user can undo them afterward."""
     ended_ids: frozenset[str]
-    """IDs of the entries that need no further undo: it is complete or impossible."""
+    """IDs of the entries whose undo is complete or impossible."""
 
 
 class _EntryUndo(NamedTuple):
@@ -107,7 +107,7 @@ class Outbox:
         self.undo_seconds = undo_seconds
         self._read_only_reason = read_only_reason
         self.shown_state_of: Callable[[DurableWrite], ExpectedState] = lambda op: ExpectedState()
-        """Returns what the user sees of the target of a write. `Live` sets this function."""
+        """Function that returns what the user sees of the target of a write. Set by `Live`."""
         self.state = state
         self._drafts = drafts
         self._now = state.now
@@ -191,18 +191,19 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together, and delete their drafts. Raises NotSaved, and then stores nothing."""
+        """Store all writes or none, to be undone together. Delete their drafts, and return the entries. Raises
+        NotSaved."""
         return await self._add(writes, held_until=self._end_of_undo_delay())
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that wait until the user submits a review. Raises NotSaved, and then stores nothing."""
+        """Store all comments or none, until the user submits a review. Return their entries. Raises NotSaved."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
         self, added: Sequence[OutboxEntry], on_removed: EntryCallback = lambda db, entry: None
     ) -> bool:
-        """Delete pending comments whose texts are unchanged, and call `on_removed` for each in the same transaction.
-        Return whether any was deleted. Raises NotSaved."""
+        """Delete the comments `added` that are still pending and unedited. Call `on_removed` for each in the
+        transaction. Return whether any was deleted. Raises NotSaved."""
         text_by_id = {entry.id: entry.traits.text for entry in added}
 
         def is_unchanged(entry: OutboxEntry) -> bool:
@@ -230,7 +231,7 @@ class Outbox:
 
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
         """Replace the text of a pending comment, and delete the draft `draft_key`. If the comment is not pending
-        anymore or has another text, store the text as a draft and return False. Raises NotSaved."""
+        anymore or was edited meanwhile, store the new text as a draft and return False. Raises NotSaved."""
         removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
 
         def edit(stored_entry: OutboxEntry) -> OutboxEntry:
@@ -277,8 +278,8 @@ class Outbox:
         """Submit the pending comments of `at`, then `final_write`, and return these entries. With `comment_ids`, submit
         only the comments with these entry IDs. Raises NotSaved.
 
-        Empty if there are none, if a command has used `once_key` before, or if `final_write` is a review and another
-        review of `at` is being sent.
+        Empty if there is nothing to submit, if a command has used `once_key` before, or if `final_write` is a review
+        and another review of `at` is being sent.
         """
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         held_until = self._end_of_undo_delay()
@@ -352,7 +353,7 @@ class Outbox:
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Delete drafts and pending comments, but no submitted ones. Raises NotSaved, and then deletes nothing."""
+        """Delete and return drafts and pending comments, but no submitted ones. All or none: raises NotSaved."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
@@ -562,7 +563,7 @@ def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how an entry is undone, and the writes that undo it, at most one."""
+    """Return how an entry is undone, and the write that undoes it as a list. The list is empty if there is none."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

@@ -205,7 +205,7 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(record: Any, now: datetime) -> str | None:
-    """Return the ID of the group of writes that a `--once` command has made. None if `record` is too old or invalid."""
+    """Return the ID of the group of writes in `record`, the value of a `--once` key. None if too old or invalid."""
     try:
         return str(record["group"]) if now - datetime.fromisoformat(str(record["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
@@ -217,7 +217,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """If a command with `--once` made the write, store its key. The key is `key`, or else `entry.draft_key`."""
+    """If a command with `--once` made the write, store the key of the command: `key`, or else `entry.draft_key`."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         record = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
