@@ -37,8 +37,7 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, no other command of `COMMANDS` has arguments, to save
-    time."""
+    """Return the parser of the command line. With `only`, the other commands of `COMMANDS` have no arguments."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

@@ -185,7 +185,7 @@ class _FolderReader:
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of files except `pages`, and all paths outside the root. Cut too long lists, and report
+        """Return the files except `pages`, and the paths outside the root. Cut lists that are too long, and report
         this."""
         file_paths: list[str] = []
         other_paths: set[str] = set()

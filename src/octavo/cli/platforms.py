@@ -41,7 +41,7 @@ def is_built(folder: PlatformFolder) -> bool:
 
 
 def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platform:
-    """Open the demo. The first call builds it: the `large` one in half a minute. Raises OSError."""
+    """Open the demo. The first call builds it, which takes half a minute for a `large` demo. Raises OSError."""
     with _open_for_build(folder) as store:
         context = RequestContext(store)
         if store.setting("library") is None:

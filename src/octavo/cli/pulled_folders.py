@@ -59,8 +59,7 @@ def path_in(folder: PulledFolder, argument: str) -> str:
 
 
 def report_progress(sentence: str) -> None:
-    """If standard error is a terminal, replace its current line with `sentence`. An empty `sentence` clears the
-    line."""
+    """If standard error is a terminal, replace its current line by `sentence`. An empty text clears the line."""
     if is_terminal(sys.stderr):
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()

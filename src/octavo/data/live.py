@@ -336,8 +336,7 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch watched responses again that `op` may have changed. If `op` deletes something, remove it from the
-        index."""
+        """Fetch watched responses again that `op` may have changed. Remove a deleted target from the search index."""
         changed_path, path = affected_path(op), url_path(op)
         target_id = changed_path.rpartition("/")[2]
         self._remove_from_index(op)
@@ -605,8 +604,7 @@ class Live:
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch responses again that confirmed writes have changed, if the outbox is idle or there are many such
-        writes."""
+        """Fetch responses that confirmed writes have changed, if the outbox is idle or there are many such writes."""
         if self._unrefreshed_writes and (
             len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
         ):

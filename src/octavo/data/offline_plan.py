@@ -71,7 +71,7 @@ class OfflinePlanner:
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Pin a response, and record a list as incomplete if it is. Yield the responses that its `value` makes
+        """Pin a response, and record whether the list is incomplete. Yield the responses that `value` makes
         necessary."""
         if needed.url not in self._pinned:
             self._pinned.add(needed.url)

@@ -69,7 +69,7 @@ class Poller:
         self._retry_at = LONG_AGO
         self._fingerprints = ListedFingerprints()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests that have left the lists of open and draft ones. Their new status is not fetched yet."""
+        """Change requests that are no longer listed as open or draft, and whose new status is not fetched yet."""
 
     def on_key_pressed(self) -> None:
         """Record that the user is active. Polls are then more frequent."""
@@ -138,8 +138,8 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch change requests of `_unlisted`, to learn whether they were merged or archived. Return those that the
-        user can still read. Raises ApiError."""
+        """Fetch change requests of `_unlisted`, to learn whether they were merged or archived, and remove them from it.
+        Return the change requests that the user can still read. Raises ApiError."""
         current_requests, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
@@ -200,7 +200,8 @@ class ViewPlanner:
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Yield watched pages of a fetched page tree, or watched replies of listed threads, that have a fingerprint."""
+        """Yield the watched pages of a fetched page tree, or the watched replies to fetched threads, with a
+        fingerprint."""
         match needed.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]

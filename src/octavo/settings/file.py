@@ -15,7 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum lines of a statement. A syntax error in a longer file makes Octavo ignore the whole file."""
+"""Maximum number of lines in a statement. If a longer file has a syntax error, Octavo ignores the whole file."""
 
 
 class _Statement(NamedTuple):

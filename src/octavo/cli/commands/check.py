@@ -277,8 +277,7 @@ def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], te
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings, unless `is_printed`, with `prefix` before each path. Return the exit code after
-    `--fail-on`."""
+    """Unless `is_printed`, print the findings with `prefix` before each path. Return the exit code for `--fail-on`."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

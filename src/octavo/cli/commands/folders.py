@@ -61,7 +61,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml", STATE_FOLDER)
-"""A folder with files must have one of these before its first pull, because it may otherwise not be for pages."""
+"""Before its first pull, a folder with files must have one of these files. Else it may not be for pages."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
@@ -92,7 +92,8 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the local folder and the title of the space that the command line names. Raises Failure."""
+    """Open or create the local folder of the space that the command line names. Return it and the title. Raises
+    Failure."""
     resolver = RefResolver(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:

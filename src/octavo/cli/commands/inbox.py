@@ -101,8 +101,7 @@ class InboxList:
         self._space_titles: dict[str, str] = {}
 
     async def print(self) -> None:
-        """Print the rows of the inbox, or with `--watch` each row that is added or changed. Raises ApiError or
-        Failure."""
+        """Print the inbox, or with `--watch` each row that is added or changed. Raises ApiError or Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
         # Which rows need the user depends on who the user is. A rejected API key raises an error here.

@@ -56,7 +56,7 @@ async def specification_details(live: Live, arguments: Arguments, specification:
 
 
 async def report_processing(shell: Shell, arguments: Arguments, operation: Operation[Any], response: Any) -> None:
-    """Wait until the server has processed an uploaded specification. Then show whether it succeeded."""
+    """Wait about a minute for the server to process an uploaded specification. Then show the outcome."""
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(operation, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)

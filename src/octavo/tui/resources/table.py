@@ -134,7 +134,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
-    """Return the visible columns as CSV with a header line."""
+    """Return `columns` of the items as CSV with a header line."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow([column.title.lower() for column in columns])
@@ -145,7 +145,7 @@ def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of
 
 
 def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
-    """Return the visible columns as a Markdown table."""
+    """Return `columns` of the items as a Markdown table."""
     rows = [[column.title.capitalize() for column in columns], ["---" for _ in columns]]
     escapes = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " "})
     rows += [[_plain_text(column, item, name_of).translate(escapes) for column in columns] for item in items]
@@ -201,7 +201,8 @@ class DetailLoader:
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
-        """Return the loaded details of an item. `LOADING` until they are loaded. Empty if nothing has to be loaded."""
+        """Return the loaded details of an item. Else begin to load them, and return `LOADING`. Empty if it has none to
+        load."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()
