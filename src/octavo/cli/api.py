@@ -98,7 +98,7 @@ class RequestValues:
 
 
 def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValues:
-    """Parse values such as `key=TEXT` and `key==TEXT`. A repeated field gets a list of its values. Raises Failure."""
+    """Parse values such as `key=TEXT` and `key==TEXT`. The values of a repeated field become a list. Raises Failure."""
     values = RequestValues()
     for argument in arguments:
         match = _ARGUMENT.match(argument)
@@ -118,15 +118,15 @@ def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValue
 
 
 def convert_typed_field(argument: str) -> str:
-    """Return `name:=3` for `name=3`, which sends a number. Only whole numbers, true, false and null are
-    converted. An argument that already has `:=` is returned unchanged."""
+    """Convert `name=3` to `name:=3`, so that a number is sent. Only whole numbers, true, false and null are converted.
+    Return other arguments, and arguments with `:=`, unchanged."""
     name, sign, text = argument.partition("=")
     is_json = not name.endswith(":") and (text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text))
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert `name=@text` to `name:="@text"`, so that it names no file. Returns other arguments unchanged."""
+    """Convert `name=@text` to `name:="@text"`, so that no file is read. Return other arguments unchanged."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
@@ -205,7 +205,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request, and whether `--all` applies to it, as for a list operation or `GET PATH`. Raises Failure."""
+    """Return the request, and whether it can be sent with `--all`: a list operation or `GET PATH`. Raises Failure."""
     files, body_file = ArgumentFiles(), options.input or ""
     arguments = [
         *options.values,
@@ -267,7 +267,7 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route whose path parameters are all in `fields`, or of several the longest. Raises Failure if none."""
+    """Return the longest route whose path parameters are all in `fields`. Raises Failure if there is none."""
     matching_routes = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching_routes:
         return max(matching_routes, key=lambda route: len(_in_path(route)))
@@ -399,8 +399,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 
 
 async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, all_pages: bool) -> ApiError | None:
-    """Send the request and print its response, or all pages of the list if `all_pages`. Return the ApiError, if any.
-    Raises Failure if the server must not get the API key."""
+    """Send the request and print its response, or all pages of the list if `all_pages`. Return the ApiError if the
+    request fails, else None. Raises Failure if the server must not get the API key."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

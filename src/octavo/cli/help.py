@@ -131,7 +131,7 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield roff lines for a table, one paragraph a row. Except in a two-column table, cells have titles: `Kind:
+    """Yield roff lines for a table, one paragraph a row. Unless there are two columns, cells have titles: `Kind:
     page`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:

@@ -156,8 +156,7 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the IDs of the spaces to search: the space `name`, else all that are readable. Empty if none is
-        excluded. Raises ToolError."""
+        """Return the IDs of the spaces to search: the space `name`, else `_spaces`, empty for all. Raises ToolError."""
         if not name:
             return self._spaces
         try:

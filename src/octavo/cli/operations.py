@@ -24,7 +24,7 @@ from octavo.cli.output import indented_json
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
-"""Number of columns of the table if it is not printed on a terminal. Only lists of parameters are wrapped there."""
+"""Number of columns of the table outside of terminals, where only lists of parameters are wrapped."""
 MIN_COLUMNS = 60
 """Minimum number of columns of the table, even if the terminal has fewer."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
@@ -116,7 +116,7 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def operation_list(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return operations as text, by area, wrapped at `columns`. If that is None, only parameters are wrapped."""
+    """Return operations as text, by area, wrapped at `columns`. If `columns` is None, wrap only parameters."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:

@@ -60,7 +60,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._reasons: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why operations are unavailable, by operation type, and then by route, or by path if only this path is."""
+        """Why operations are unavailable, by operation type, then by path template, or by path if only that fails."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:

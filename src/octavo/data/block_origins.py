@@ -61,7 +61,8 @@ class PageBlame:
         """ID of the next older revision to compare. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The version that was compared last, and True if moved blocks are still to be searched in it. None before."""
+        """The version that was compared last, and True if moved blocks are still to be searched in it. None before the
+        first comparison."""
         self.titles: dict[str, str] = {}
         """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None
@@ -75,7 +76,8 @@ class PageBlame:
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the version in which the block `key` was written, with its page and key. None if not found yet."""
+        """Return the version in which the block `key` was written, and its page and key there. None if not found
+        yet."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property
@@ -151,8 +153,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Return the pages, by ID, that blocks may come from and that the revision `summary` may have
-        changed, as they were in its predecessor `previous`. None for a page that `previous` does not have."""
+        """Return pages as they were in `previous`, the predecessor of the revision `summary`, by ID: the pages that
+        blocks may come from and that the revision may have changed. None for a page that is missing in `previous`."""
         assert self._blame is not None
         older_pages: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:

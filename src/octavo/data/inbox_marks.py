@@ -124,7 +124,7 @@ class InboxMarks:
         await self._put({(key, False): None for key in keys})
 
     def reload(self) -> None:
-        """Read the marks from disk at their next use, because another Octavo process may have changed them."""
+        """Read the marks from disk at the next use. Another Octavo process may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:

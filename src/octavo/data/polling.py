@@ -200,7 +200,7 @@ class ViewPlanner:
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Yield the watched pages of a fetched page tree, or the watched replies to fetched threads, with a
+        """Yield watched pages of a fetched page tree, or watched replies of fetched threads, that have a
         fingerprint."""
         match needed.op:
             case content.ListPages(at=SpaceRef() as at):

@@ -48,7 +48,7 @@ class NewNote:
     source: str
     """Name of the program that proposes the note."""
     identity: str
-    """Text that identifies the note, even after its block has changed. A known identity is not proposed again."""
+    """Text that identifies the note, even if its block changes. Notes with a known identity are not proposed again."""
     placed: str = "exact"
     """Way in which the block was found: `exact` by its key, `words` by a quote of its text, otherwise `likely`."""
 
@@ -105,7 +105,7 @@ class ProposedNotes:
         return self._by_request[at]
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
-        """Store the notes that were not proposed before. Raises NotSaved."""
+        """Store the notes that were not proposed before, up to `MAX_NOTES`. Raises NotSaved."""
         now, namespace, request_key = self._state.now(), self._state.namespace, _change_request_key(at)
 
         def insert_new(db: sqlite3.Connection) -> tuple[list[str], int, int]:

@@ -64,7 +64,7 @@ class MergeState:
 
 
 async def read_merge_state(send: Send, at: ChangeRequestRef) -> MergeState:
-    """Load the change request and the revision of main as they are now. Raises ApiError."""
+    """Load the change request and the current revision of main. Raises ApiError."""
     change_request, space = await asyncio.gather(send(change_requests.Get(at=at)), send(spaces.Get(at=at.space)))
     return MergeState(change_request, space.revision)
 

@@ -123,8 +123,8 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that differ after another user has changed what `op` sets, even if it was then changed back:
-    the edit time if `op` edits, the number of replies if `op` resolves, and the resolve time if `op` reopens."""
+    """Return texts that differ after another user has changed what `op` sets, even if the user has changed it back: the
+    edit time if `op` edits, the number of replies if `op` resolves, the resolve time if `op` reopens."""
     fingerprint = []
     if op.body is not None:
         fingerprint.append(f"edited {current.edited_at}")
@@ -191,7 +191,7 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 
 def normalized(text: str) -> str:
-    """Return a text in a form that can be compared: sanitized, NFC, without surrounding white space."""
+    """Return a text in a form for comparisons: sanitized, NFC, without surrounding white space."""
     return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
 
@@ -206,7 +206,7 @@ def _letters(text: str) -> str:
 
 
 def emoji_key(emoji: str) -> str:
-    """Return an emoji in a form that can be compared. `emoji` may be code points, such as `1f44d`."""
+    """Return an emoji as characters without variation selectors. `emoji` may also be code points, such as `1f44d`."""
     if _CODE_POINTS.fullmatch(emoji):
         points = [int(code, 16) for code in emoji.split("-")]
         if all(point < 0x110000 for point in points):

@@ -567,7 +567,7 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the earlier entry that must end before it is sent, or None."""
+    """Yield each entry with the earlier entry that must end before it can be sent. None if it need not wait."""
     unended_entries = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve_by_target = {entry.target: entry for entry in unended_entries if entry.traits.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}

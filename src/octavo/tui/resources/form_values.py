@@ -80,7 +80,7 @@ def _inner_value(value: Any, name: str, json_name: str) -> Any:
 
 
 def text_of_value(field: FormField, value: Any) -> str | None:
-    """Return the text that a field shows for `value`. None for null that can be chosen. Empty if nothing is shown."""
+    """Return the text that a field shows for `value`. None for null in a field in which null can be chosen."""
     if value is None:
         return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
     if field.kind == "structure":
@@ -126,8 +126,8 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation with its required and changed fields, or the errors in the texts. Without changes to an
-    existing item, the result has neither operation nor errors. If `is_new`, an empty form is an error."""
+    """Return the operation with its required and changed fields, or the errors in the texts. Without changes, the
+    result has neither operation nor errors. But if `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
     old_shown_names = {field.name for field in fields if field.is_shown(initial)}
     changed_names = {
@@ -334,7 +334,7 @@ def _sentence(sentence: str) -> str:
 
 
 def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error (`FORM` if no field has the error), and the path inside its value."""
+    """Return the name of the field with `error`, or `FORM` if there is none, and the path of the error in the value."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -400,7 +400,7 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the text of each field from YAML (None for null), or from `initial` if missing. Raises YamlError."""
+    """Return the text of each field from YAML, None for null. Missing fields keep `initial`. Raises YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -457,7 +457,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value of a field as written in YAML, None for null. A text that cannot be parsed stays a string."""
+    """Return the value that the YAML of the form has for a `text`. None for null. An unparsable text stays a string."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()

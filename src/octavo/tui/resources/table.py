@@ -201,7 +201,7 @@ class DetailLoader:
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
-        """Return the loaded details of an item. Else begin to load them, and return `LOADING`. Empty if it has none to
+        """Return the loaded details of an item. Else begin to load them, and return `LOADING`. Empty if nothing to
         load."""
         if resource.load_details is None or item is None:
             self._stop()
