@@ -1,9 +1,12 @@
-"""Reads and writes files that only their owner can read. Writing never leaves an incomplete file."""
+"""Reads and writes files that only their owner can read, and locks files. Writing never leaves an incomplete file."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 MAX_BYTES = 1024 * 1024
@@ -64,3 +67,28 @@ def read_private(path: Path) -> str:
         if status.st_mode & 0o077:
             raise NotPrivate(f"{path} can be read by other users, so Octavo did not use it. Run: chmod 600 {path}")
         return file.read().decode("utf-8", "replace")
+
+
+def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None]:
+    """Wait until a file can be locked, lock it, and return a function that unlocks it. With `shared`, several programs
+    can have the lock at the same time. Creates a missing file. Raises OSError."""
+    return _lock(path, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+
+
+def try_lock_file(path: Path) -> Callable[[], None] | None:
+    """Lock a file, and return a function that unlocks it. None if another program has locked the file. Creates a
+    missing file. Raises OSError."""
+    try:
+        return _lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+
+
+def _lock(path: Path, flags: int) -> Callable[[], None]:
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, flags)
+    except OSError:
+        os.close(handle)
+        raise
+    return partial(os.close, handle)

@@ -22,6 +22,7 @@ from octavo import __version__
 from octavo.api.activity import Activity
 from octavo.api.safety import safe_line
 from octavo.local_time import localize
+from octavo.private_files import try_lock_file
 from octavo.redaction import redact
 from octavo.untrusted_input import parse_json
 
@@ -131,9 +132,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _start_new_file(path: Path) -> None:
-    from octavo.data.database import lock_file  # lazy: SQLite, which commands without a session do not need
-
-    unlock = lock_file(path.with_name(f"{FILE}.lock"))
+    unlock = try_lock_file(path.with_name(f"{FILE}.lock"))
     if unlock is None:
         return  # Another program starts the new file.
     try:

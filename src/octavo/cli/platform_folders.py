@@ -12,8 +12,14 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.cli.arguments import DEFAULT_ROLE
-from octavo.data.database import lock_file
-from octavo.private_files import NotPrivate, create_private_folder, read_private, write_private
+from octavo.private_files import (
+    NotPrivate,
+    create_private_folder,
+    lock_file,
+    read_private,
+    try_lock_file,
+    write_private,
+)
 from octavo.settings import Settings, error_in_words
 
 ORIGIN = "http://octavo.local"
@@ -72,7 +78,7 @@ class PlatformFolder:
         lock to end. Does nothing on a disk without locks. Raises OSError if the folder cannot be created."""
         create_private_folder(self.path)
         try:
-            return lock_file(self._lock, shared=True) or (lambda: None)
+            return lock_file(self._lock, shared=True)
         except OSError:
             # Only `octavo demo --reset` needs a lock, so a disk without locks is fine.
             return lambda: None
@@ -80,7 +86,7 @@ class PlatformFolder:
     def lock_exclusively(self) -> Callable[[], None] | None:
         """Lock the folder, and return a function that unlocks it. None if another program uses it. Raises OSError."""
         create_private_folder(self.path)
-        return lock_file(self._lock)
+        return try_lock_file(self._lock)
 
     @property
     def _lock(self) -> Path:

@@ -10,7 +10,6 @@ storage name of the account is used. If the account has none, it gets the storag
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -27,7 +26,7 @@ from pydantic import SecretStr
 from octavo import redaction
 from octavo.api.safety import safe_line
 from octavo.client.origin import DEFAULT_ORIGIN, host_of, origin_of
-from octavo.private_files import create_private_folder, read_private, write_private
+from octavo.private_files import create_private_folder, lock_file, read_private, write_private
 from octavo.settings.file import did_you_mean, toml_of
 from octavo.untrusted_input import parse_json, parse_toml, read_toml_text
 
@@ -106,9 +105,7 @@ class StorageNames:
         with ExitStack() as lock:
             try:
                 create_private_folder(self._path.parent)
-                lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-                lock.callback(os.close, lock_file)
-                fcntl.flock(lock_file, fcntl.LOCK_EX)
+                lock.callback(lock_file(self._path.with_suffix(".lock")))
                 # Another process may have changed the file, so it is read again.
                 if not self._read() and self._path.exists():
                     os.replace(self._path, self._path.with_suffix(".unreadable"))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
@@ -47,20 +45,6 @@ def make_file_private(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
-
-
-def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock a file, and return a function that unlocks it. None if another program has locked it. With `shared`, wait
-    for the lock, which several programs can have at the same time. Raises OSError."""
-    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return partial(os.close, handle)
 
 
 def connect(

@@ -21,7 +21,6 @@ from octavo.data.database import (
     connect,
     describe_error,
     is_intact,
-    lock_file,
     make_file_private,
     make_folder_private,
     recover,
@@ -29,6 +28,7 @@ from octavo.data.database import (
     transaction,
 )
 from octavo.data.live_response import Observers
+from octavo.private_files import lock_file, try_lock_file
 from octavo.untrusted_input import parse_json
 
 R = TypeVar("R")
@@ -230,7 +230,7 @@ class StateDb:
         namespace_hash = hashlib.sha256((namespace or self.namespace).encode()).hexdigest()[:16]
         path = self._path.with_name(f"{role}-{namespace_hash}.lock")
         try:
-            return lock_file(path, shared=shared)
+            return lock_file(path, shared=True) if shared else try_lock_file(path)
         except OSError as error:
             raise self._record_failure(error, path) from error
 

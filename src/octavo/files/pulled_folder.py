@@ -24,7 +24,6 @@ from octavo.api.folding import fold
 from octavo.api.operation import ContentRef
 from octavo.concurrency import gather_bounded
 from octavo.data.access import Send
-from octavo.data.database import lock_file
 from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     SPECIAL_FOLDER,
@@ -36,6 +35,7 @@ from octavo.documents.folders.folder import (
 )
 from octavo.documents.folders.layout import normalize
 from octavo.documents.folders.table_of_contents import read_folder
+from octavo.private_files import try_lock_file
 from octavo.untrusted_input import parse_json
 
 STATE_FOLDER = ".octavo"
@@ -165,7 +165,7 @@ class PulledFolder:
         """Lock the folder against changes by other processes during the `with` block. Yield the folder with the state
         that is stored now. Raises FolderInUse, NotPulled or OSError."""
         (self.top / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
-        unlock = lock_file(self.top / STATE_FOLDER / "lock")
+        unlock = try_lock_file(self.top / STATE_FOLDER / "lock")
         if unlock is None:
             raise FolderInUse(f"Could not change {self.top}: another Octavo is changing it. Try again.")
         try:

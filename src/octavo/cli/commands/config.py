@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
 import sys
@@ -17,7 +16,7 @@ from octavo.cli.commands import CliCommand
 from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
-from octavo.private_files import create_private_folder, write_private
+from octavo.private_files import create_private_folder, lock_file, write_private
 from octavo.settings import Settings, SetValue, error_in_words, read_with_values
 from octavo.settings.file import FILE, InvalidValueError, did_you_mean, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
@@ -162,9 +161,8 @@ def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     try:
         create_private_folder(file.parent)
         with ExitStack() as lock:
-            lock.callback(os.close, folder := os.open(file.parent, os.O_RDONLY))
             with suppress(OSError):  # a network disk may have no locks
-                fcntl.flock(folder, fcntl.LOCK_EX)
+                lock.callback(lock_file(file.with_suffix(".lock")))
             text = read_toml_text(file) if file.exists() else ""
             changed_text = change(text)
             if changed_text != text:
