@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -378,6 +379,68 @@ class TestDamage:
         assert counts == dict.fromkeys(tables, 2)
         state.close()
 
+    def test_instance_writes_to_the_file_that_another_instance_has_repaired(self, folder: Path) -> None:
+        first = StateDb(folder, "p")
+        drafts = Drafts(first)
+        drafts.save_now("before", "Typed before the repair")
+        _damage_notes(folder)
+        second = StateDb(folder, "p")
+        assert "damaged" in second.notices[0]
+        drafts.save_now("after", "Typed after the repair")
+        assert {each.text for each in Drafts(second).all()} == {"Typed before the repair", "Typed after the repair"}
+        Drafts(second).save_now("other", "Typed in the second instance")
+        first.check_changed()
+        assert drafts.get("other") == "Typed in the second instance"
+        assert drafts.get("after") == "Typed after the repair"
+        first.close()
+        second.close()
+
+    def test_repair_notifies_an_instance_that_reads_only(self, folder: Path) -> None:
+        first = StateDb(folder, "p")
+        Drafts(first).save_now("before", "Typed before the repair")
+        _damage_notes(folder)
+        second = StateDb(folder, "p")
+        second.set_value("marks", ["a"])
+        second.close()
+        assert first.check_changed()
+        assert first.get_value("marks") == ["a"]
+        assert Drafts(first).get("before") == "Typed before the repair"
+        first.close()
+
+    @pytest.mark.parametrize("count", [2, 4])
+    def test_instances_that_start_at_the_same_time_repair_the_file_once(self, folder: Path, count: int) -> None:
+        state = StateDb(folder, "p")
+        for number in range(150):
+            Drafts(state).save_now(f"place {number}", f"Text {number} " * 50)
+        state.close()
+        _damage_notes(folder)
+        with ThreadPoolExecutor(count) as pool:
+            states = [future.result() for future in [pool.submit(StateDb, folder, "p") for _ in range(count)]]
+        assert sum("damaged" in notice for each in states for notice in each.notices) == 1
+        assert {len(Drafts(each).all()) for each in states} == {150}
+        assert len([*folder.glob("state.db.damaged-*[0-9]")]) == 1
+        for each in states:
+            each.close()
+
+    def test_no_write_is_lost_while_another_instance_repairs_the_file(self, folder: Path) -> None:
+        first = StateDb(folder, "p")
+        drafts = Drafts(first)
+        for number in range(50):
+            drafts.save_now(f"old {number}", "Typed before the repair")
+        for turn in range(5):
+            _damage_notes(folder)
+            timestamp = datetime(2026, 3, 1 + turn, tzinfo=UTC).timestamp()
+            with ThreadPoolExecutor(1) as pool:
+                second = pool.submit(StateDb, folder, "p", now=partial(datetime.fromtimestamp, timestamp, UTC))
+                for number in range(60):
+                    drafts.save_now(f"new {turn} {number}", "Typed during the repair")
+            second.result().close()
+            assert second.result().notices
+        first.close()
+        again = StateDb(folder, "p")
+        assert len(Drafts(again).all()) == 50 + 5 * 60
+        again.close()
+
     def test_empty_and_invalid_files_are_replaced_and_reported(self, folder: Path) -> None:
         folder.mkdir()
         (folder / "state.db").write_bytes(b"SQLite format 3\0 but no more")
@@ -443,6 +506,18 @@ def _insert_rows(db: sqlite3.Connection, table: str) -> None:
     for number in range(2):
         values = [f'{{"id": "{table} {name} {number}"}}' if kind == "TEXT" else number for name, kind in columns]
         db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
+
+
+def _damage_notes(folder: Path) -> None:
+    """Damage the table of notes in a file that other connections may use. They can still write drafts."""
+    db = connect(folder / "state.db")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'proposed_notes'").fetchone()
+    (page_size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    with (folder / "state.db").open("r+b") as file:
+        file.seek((page - 1) * page_size)
+        file.write(b"no page")
 
 
 def _with_draft(folder: Path) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -157,12 +157,33 @@ def rename_database(path: Path, name: str) -> Path:
     return new_path
 
 
+class ReplaceableFile:
+    """A file that another process may replace."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._inode: int | None = None
+        self.is_replaced()
+
+    def is_replaced(self) -> bool:
+        """Return whether the path has another file than at the last call. False while the path has no file."""
+        try:
+            inode = self._path.stat().st_ino if self._path else None
+        except OSError:
+            return False
+        old_inode, self._inode = self._inode, inode
+        return inode != old_inode
+
+
 class Writer:
     """A thread that runs all writes to a database, one transaction after another. The first `submit` starts it."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], name: str, path: Path | None = None) -> None:
+        """With `path`, call `connect` again if another process has replaced this file."""
         self._connect = connect
         self._name = name
+        self._file = ReplaceableFile(path)
+        self._db: sqlite3.Connection | None = None
         self._queue: SimpleQueue[tuple[Transaction[Any], Future[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -185,20 +206,29 @@ class Writer:
                 thread.join(timeout)
 
     def _run(self) -> None:
-        db: sqlite3.Connection | None = None
         while (job := self._queue.get()) is not None:
             work, future = job
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                db = db or self._connect()
-                with transaction(db):
-                    result = work(db)
-                future.set_result(result)
+                future.set_result(self._run_transaction(work))
             except BaseException as error:  # noqa: BLE001  # raised again by `Future.result`
                 future.set_exception(error)
-        if db is not None:
-            db.close()
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _run_transaction(self, work: Transaction[R]) -> R:
+        is_replaced = self._file.is_replaced()
+        while True:
+            if is_replaced and self._db is not None:
+                self._db.close()
+                self._db = None
+            self._db = self._db or self._connect()
+            with transaction(self._db):
+                # While `recover` copies the rows, it locks the old file. So the file may have been replaced meanwhile.
+                if not (is_replaced := self._file.is_replaced()):
+                    return work(self._db)
 
 
 @contextmanager
@@ -227,18 +257,31 @@ def table_names(db: sqlite3.Connection) -> list[str]:
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
     """Replace a damaged file by a new one, with the readable rows and the rows of the newest backup. `migrate` creates
     the tables of the new file. The damaged file is renamed. Return a sentence for the user."""
-    damaged_path = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
-    make_file_private(path)
-    db = connect(path, synchronous="FULL")
-    migrate(db)
-    recovered_count = _copy(damaged_path, db)
-    backup = max(path.parent.glob(f"{path.name}.v*.bak"), key=lambda each: each.stat().st_mtime, default=None)
-    restored_count = _copy(backup, db, is_backup=True) if backup else 0
-    db.close()
+    new_path = path.with_name(f"{path.name}.new")
+    new_path.unlink(missing_ok=True)
+    make_file_private(new_path)
+    with _locked_against_writes(path):
+        with closing(connect(new_path, synchronous="FULL")) as db:
+            migrate(db)
+            backup = max(path.parent.glob(f"{path.name}.v*.bak"), key=lambda each: each.stat().st_mtime, default=None)
+            with transaction(db):  # A transaction for each row would take too long, and other processes wait.
+                recovered_count = _copy(path, db)
+                restored_count = _copy(backup, db, is_backup=True) if backup else 0
+        damaged_path = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
+        new_path.replace(path)
     return (
         f"{path.name} was damaged. Octavo recovered {recovered_count} {'entry' if recovered_count == 1 else 'entries'} from the file and "
         f"{restored_count} from a backup. The damaged file was saved as {damaged_path}. Check your drafts."
     )
+
+
+@contextmanager
+def _locked_against_writes(path: Path) -> Iterator[None]:
+    """Let other connections to the database wait with writes during the `with` block, if the damage allows a lock."""
+    with ExitStack() as stack:
+        with suppress(sqlite3.Error):
+            stack.enter_context(closing(connect(path))).execute("BEGIN IMMEDIATE")
+        yield
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, is_backup: bool = False) -> int:

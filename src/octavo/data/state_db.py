@@ -10,12 +10,13 @@ import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from octavo.data.database import (
+    ReplaceableFile,
     Transaction,
     Writer,
     connect,
@@ -102,20 +103,31 @@ class StateDb:
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """`check_changed` calls this if any Octavo process has written to the file."""
+        self._file = ReplaceableFile(None)
         try:
-            self._db = self._open(self._path, migrations)
+            self._connection = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
             self._set_read_only(
                 "Nothing is being saved: ", f"{self._path} cannot be opened ({describe_error(error)})", "."
             )
-            self._path = None
-            self._db = connect(None)
-            _migrate(self._db, None, migrations)
+            self._path, self._file = None, ReplaceableFile(None)
+            self._connection = connect(None)
+            _migrate(self._connection, None, migrations)
         self._version = self._data_version()
         path = self._path
         self._writer = Writer(
-            (lambda: connect(path, synchronous="FULL")) if path else (lambda: self._db), "octavo state writer"
+            (lambda: connect(path, synchronous="FULL")) if path else (lambda: self._db), "octavo state writer", path
         )
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        """The connection for reads, to the file that is now at the path. Another process may have replaced the file by
+        a repaired one."""
+        if self._file.is_replaced():
+            self._connection.close()
+            self._connection = connect(self._path, synchronous="FULL", read_only=self.read_only)
+            self._version = -1
+        return self._connection
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of an SQL query. Blocks the event loop, so the query must be fast."""
@@ -211,7 +223,8 @@ class StateDb:
 
     def check_changed(self) -> bool:
         """Return whether any process has written to the file since the last call. If so, notify `committed`."""
-        old_version, self._version = self._version, self._data_version()
+        new_version = self._data_version()
+        old_version, self._version = self._version, new_version
         if is_changed := self._version != old_version:
             self.committed.notify()
         return is_changed
@@ -251,6 +264,7 @@ class StateDb:
         try:
             make_folder_private(path.parent)
             make_file_private(path)
+            self._file = ReplaceableFile(path)
             db = connect(path, synchronous="FULL")
             is_undamaged = is_intact(db)
             if not is_undamaged:
@@ -264,7 +278,11 @@ class StateDb:
         except sqlite3.DatabaseError:
             is_undamaged = False
         if not is_undamaged:
-            self.notices = (recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()),)
+            with ExitStack() as stack:
+                stack.callback(lock_file(path.with_name("repair.lock")))
+                if not self._file.is_replaced():  # Otherwise, another process has just repaired the file.
+                    self.notices = (recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()),)
+                    self._file = ReplaceableFile(path)
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(migrations):
