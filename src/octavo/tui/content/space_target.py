@@ -95,7 +95,8 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections into which `item` can move (not `item` or those inside it), in tree order with depths."""
+    """Return the collections into which `item` can move, in tree order with depths: not `item` or its
+    subcollections."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

@@ -158,8 +158,8 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetChangeRequest:
-        """Return the change request to save a draft to. If the draft has no change request, or if its change request is
-        merged or archived, return a new one. Raises ApiError if the change request cannot be loaded."""
+        """Return the change request to save a draft to, a new one if the draft has none. If it is merged or archived,
+        tell the user and return a new one. Raises ApiError if the change request cannot be loaded."""
         new_target = target_change_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.request_id:
             return new_target

@@ -425,7 +425,7 @@ class TextSelection(PanePart):
         raise CopyPending
 
     def _collect(self, selection: Selection) -> tuple[str, bool]:
-        """Return the selected text in the lines, or as much as the clipboard can hold. Also return False if the
+        """Return the selected text in the lines, or as much as the clipboard can hold. The second value is False if the
         selection may continue in text that has no lines yet."""
         (start, end), virtual_lines = selection, self.viewport.virtual_lines
         first_index, first_line = virtual_lines.chunk_at(start.y) if start is not None else (0, 0)

@@ -92,7 +92,7 @@ class Choices:
         self._change(saved_names | tree_conflicts, {}, tree_conflicts)
 
     def _change(self, removed: Collection[str], added: Mapping[str, ChoiceKind], saved: Collection[str]) -> None:
-        """Change the stored choices. Those of other conflicts stay: another view or instance may have changed them."""
+        """Change the stored choices. Other choices stay: another view or instance may have changed them."""
 
         def change(value: object) -> dict[str, Any]:
             kinds, saved_before = _stored_choices(value)
@@ -103,7 +103,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the user resolve a conflict in the external editor. Return True if a new text was chosen."""
+    """Let the user resolve a conflict in the external editor. Return True if a new text was saved as the choice."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Strip blank lines around the text: they belong to the page, or the editor has added them.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
@@ -267,7 +267,7 @@ async def _check_saved_pages(
 
 
 class RequestConflicts:
-    """Loads the conflicts of a change request, or those that a merge left in main, and saves your choices."""
+    """Loads the conflicts of a change request, or the conflicts that a merge left in main, and saves your choices."""
 
     def __init__(
         self,

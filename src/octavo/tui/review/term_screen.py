@@ -356,7 +356,7 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """Occurrences that commands act on: the selected ones, else the current one, if they can be replaced."""
+        """Replaceable occurrences that commands act on: the selected occurrences, else the current occurrence."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]

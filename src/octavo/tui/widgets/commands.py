@@ -370,7 +370,7 @@ class ActiveCommand:
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return all commands whose keys work on `screen`: first those of the focused widget, then those of its parents."""
+    """Return all commands whose keys work on `screen`: first of the focused widget, then of its parents."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
@@ -449,8 +449,8 @@ def _function_of(node: DOMNode, binding: Binding) -> object:
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands for the key bar: first those in `KEYBAR`, last those of the app. If the focused widget has
-    `typing_keys`, return only these."""
+    """Return the commands for the key bar: first the commands in `KEYBAR`, last the commands of the app. If the focused
+    widget has `typing_keys`, return only these."""
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing_keys := getattr(focused, "typing_keys", ())):
