@@ -90,7 +90,7 @@ class BackgroundRefresh:
     """Refreshes the inbox and the shown data at intervals. Runs the user's hooks for new inbox rows and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """After `begin`, `refresh_if_due` is called every `check_interval` seconds. If None, it is never called."""
+        """After `begin`, `refresh_if_due` runs every `check_interval` seconds, or never if `check_interval` is None."""
         self.poller: Poller | None = None
         """Decides when a refresh is due and what it loads. None before the first check in a session."""
         self._session: Session | None = None

@@ -78,7 +78,8 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return a diff of the thread’s block for each suggestion in `message`. Empty until all are loaded."""
+        """Return a diff of the thread’s block for each suggestion in `message`. Empty until all are loaded, which this
+        method starts."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -92,7 +93,7 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of `message` with suggestions as word diffs. None if it has none, or until they load."""
+        """Return the lines of `message` with suggestions as word diffs. None without them, or until they load."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None

@@ -60,7 +60,7 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
 
 
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
-    """Return the first `limit` of `sources`: those with keys in `requested`, those with open comments, then others."""
+    """Return the first `limit` of `sources`: sources with keys in `requested`, then with open comments, then others."""
     return sorted(sources, key=lambda source: (source.key not in requested, source.open_count <= 0))[:limit]
 
 

@@ -95,8 +95,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections into which `item` can move, in tree order with depths: not `item` or its
-    subcollections."""
+    """Return the collections into which `item` can move, in tree order with depths. Not `item` or what it contains."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

@@ -76,8 +76,8 @@ class DialogDraft:
         self._drafts.save_now(self.key, self._draft(text), self._edited)
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
-        """Save `text`, unless the stored draft is newer than `written_at`. Return False if it is newer and has another
-        text. Raises NotSaved."""
+        """Save `text`, unless the stored draft is newer than `written_at`. Return False if the stored draft is newer
+        and has another text. Raises NotSaved."""
         stored_draft = next((each for each in self._drafts.all() if each.key == self.key), None)
         if stored_draft is not None and stored_draft.saved_at >= written_at:
             return stored_draft.text == text

@@ -283,7 +283,7 @@ async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 async def _space_files(
     app: Shell, at: ContentRef, report: ReportProgress
 ) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the path segments and the content of `SUMMARY.md`, then of each page of a space."""
+    """Yield the path segments and the content of `SUMMARY.md`, then of each page of a space. Show the progress."""
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]

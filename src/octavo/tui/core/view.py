@@ -154,7 +154,7 @@ class TopBar(_Bar):
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, layout: _TopBarLayout) -> Content:
-        """Return the organization and the tabs. Record for each where it can be clicked."""
+        """Return the organization and the tabs, and record where each can be clicked."""
         is_after_current, counts = False, self.shell.workspace.attention_counts
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"

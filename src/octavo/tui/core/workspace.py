@@ -344,7 +344,7 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return why the list of spaces lacks a space, as a sentence. Empty if it has the space or is not loaded."""
+        """Return why the list of spaces lacks a space, as a sentence. Empty if the list has it or is not loaded."""
         if self.spaces.value is None or self.spaces.is_loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":

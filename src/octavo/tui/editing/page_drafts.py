@@ -124,7 +124,7 @@ def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
 
 
 def pages_with_drafts(app: Shell, space_id: str, page_ids: Iterable[str]) -> frozenset[str]:
-    """Return those of `page_ids` whose page has a draft, or an editor file that was left behind by a crash."""
+    """Return the `page_ids` of pages that have a draft, or an editor file that was left behind by a crash."""
     drafts = app.session.drafts.with_prefix(f"page {space_id} ")
     drafted_ids = {draft.key.split(" ")[2] for draft in drafts}
     orphaned_digests = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}

@@ -46,7 +46,7 @@ def current_values(page: Page) -> Values:
 
 
 def changed_values(page: Page, values: Mapping[str, str]) -> Values:
-    """Return those values that differ from the current details of the page."""
+    """Return the `values` that differ from the current details of the page."""
     current_texts = current_values(page)
     return {
         name: values[name].strip()

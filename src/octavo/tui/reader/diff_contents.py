@@ -262,7 +262,7 @@ class DiffContents(Contents):
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:
-        """Return the diff for the current layout. Unless it is a source diff, `DiffChunks.build` builds its chunks."""
+        """Set `built_layout`, and return the diff for it. Only the chunks of a source diff are built already."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:

@@ -415,7 +415,7 @@ class TextSelection(PanePart):
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text and a line break, in the form that Textual expects. None if the pane has no lines.
-        Raises CopyPending if the selection continues in text that is not parsed yet."""
+        If the selection continues in text that is not parsed yet, raise CopyPending and copy the text later."""
         text, is_complete = self._collect(selection)
         if is_complete or self.viewport.contents.is_fully_parsed:
             self._waiting = None

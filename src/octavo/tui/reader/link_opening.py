@@ -146,9 +146,9 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a linked page, space, file or other item. If it is missing or the user has no access, only
-    `problem` is set. With `is_folder` (a local folder is open), only the location of an item outside of the folder is
-    set. None if the target has no title, or if loading failed for another reason."""
+    """Return the title of a linked page, space, file or other item. If the item is missing or the user has no access,
+    only `problem` is set. With `is_folder` (a local folder is open), only the location of an item outside of the folder
+    is set. None if the target has no title, or if loading failed for another reason."""
     target = query.target
     try:
         match target:

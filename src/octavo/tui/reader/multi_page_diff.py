@@ -183,8 +183,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the diffs of `sections` again and show them, long ones in a thread. `on_shown` is called each time a
-        long page is shown, or once if all are short."""
+        """Build the diffs of `sections` again and show them, long diffs in a thread. `on_shown` is called each time a
+        long page is shown, or once if all pages are short."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.changes_of(section)

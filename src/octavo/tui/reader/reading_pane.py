@@ -162,7 +162,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar. During a search, those that go to matches come first."""
+        """IDs of the first commands in the key bar. During a search, commands that go to matches come first."""
         first_commands = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
         return (*self.MATCH_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 

@@ -134,7 +134,7 @@ class Contents:
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return those `spans` that may be selected when the user scrolls. `spans` are the visible blocks."""
+        """Return the `spans` that may be selected when the user scrolls. `spans` are the visible blocks."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
@@ -184,7 +184,7 @@ class Contents:
         """Expand the blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return those matches of a chunk that are not inside a collapsed block. By default, all matches."""
+        """Return the `matches` in a chunk that are not inside a collapsed block. By default, all matches."""
         return matches
 
 
@@ -311,8 +311,9 @@ class Viewport:
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
-        """Replace all lines by those of the current contents. Then scroll to `position`. If `position` is None, stay at
-        the same reading position. `rendered_chunks` has lines that the background thread has already rendered."""
+        """Replace all lines by the lines of the current contents. Then scroll to `position`. If `position` is None,
+        stay at the same reading position. `rendered_chunks` has lines that the background thread has already
+        rendered."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -512,8 +513,8 @@ class BackgroundLayout:
         )
 
     def rendered_chunks_of(self, chunks: Sequence[Any]) -> RenderedChunks | None:
-        """Return the heights and lines of those `chunks` that are already rendered, so that they are not rendered
-        again. None before any lines were rendered."""
+        """Return the heights and lines of the `chunks` that are already rendered, so that they are not rendered again.
+        None before any lines were rendered."""
         if self._layout is None:
             return None
         shown_chunks = {

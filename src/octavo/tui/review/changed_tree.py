@@ -109,7 +109,7 @@ class ChangedTree:
         return [self._pages_by_key[key] for key in self._reading_order]
 
     def likely_next(self) -> Sequence[ChangedPage]:
-        """Return up to `MAX_AHEAD` pages that you may open next: those below the current page, then those above."""
+        """Return up to `MAX_AHEAD` pages that you may open next: pages below the current page, then pages above."""
         keys = [key for step in (1, -1) for key in keys_beyond(self._reading_order, self.key, step)]
         return [self._pages_by_key[key] for key in keys[:MAX_AHEAD]]
 

@@ -306,7 +306,7 @@ class _PageReader:
     async def find_on_page(
         self, page: Page, fields: FieldValues, *, merges_unmarked: bool, has_server_conflicts: bool
     ) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if it has none. With `merges_unmarked`, the versions of a page
+        """Return the page with its conflicts. None if there are none. With `merges_unmarked`, the versions of a page
         without conflict markers are also merged. `has_server_conflicts` is True if the server reported conflicts."""
         source = await self._load_text(self.at, page.id)
         markers = find_markers(source)

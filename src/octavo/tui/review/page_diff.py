@@ -492,7 +492,7 @@ class PageDiff:
 
     @property
     def ordered_threads(self) -> tuple[Comment, ...]:
-        """The threads on the current page, then those on other pages."""
+        """The threads on the current page, then the threads on other pages."""
         page_threads = self.page_threads
         ids = {thread.id for thread in page_threads}
         return page_threads + tuple(thread for thread in self._threads.comments if thread.id not in ids)

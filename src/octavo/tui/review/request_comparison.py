@@ -241,7 +241,7 @@ class Comparison:
 
     @property
     def is_loading_revision(self) -> bool:
-        """True while the changes of the current revision load and those of an earlier revision are shown."""
+        """True while the changes of an earlier revision are shown, and the changes of the current revision load."""
         if self.revisions is None or self._merge_revision_id is not None:
             return False  # A merged change request gets no new revisions. The view shows the revision of the merge.
         return self._is_list_outdated or self.revisions.new != self.head

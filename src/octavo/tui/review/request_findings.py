@@ -131,7 +131,7 @@ class RequestFindings:
             self._start()
 
     def findings_on(self, key: str) -> tuple[AddedFinding, ...]:
-        """Return the findings on a page, without the dismissed ones."""
+        """Return the findings on a page, without dismissed findings."""
         return tuple(each for each in self._findings.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
 
     @property

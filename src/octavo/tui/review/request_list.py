@@ -101,7 +101,7 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters to offer, each with two numbers of change requests: those that match, and those that may match
+    """Return the filters to offer, each with the number of change requests that match, and the number that may match
     when their status is loaded."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
@@ -389,7 +389,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Unsent drafts in the selected change requests, else in the one under the cursor."""
+        """Unsent drafts in the selected change requests, else in the change request under the cursor."""
         requests = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [draft for request in requests for draft in self._unsent_of(request)]
 
@@ -442,7 +442,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """Target of commands: the change request under the cursor and the selected ones. None in an empty list."""
+        """Target of commands: the change request under the cursor, and the selection. None in an empty list."""
         item = self.rows.item
         return RequestTarget(item, item.space_ref, self, tuple(self.selected_rows)) if item is not None else None
 

@@ -38,7 +38,7 @@ _TERMINAL_BROWSERS = frozenset({"w3m", "lynx", "links", "links2", "elinks", "www
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables without those that contain tokens."""
+    """Return the environment variables without the variables that contain tokens."""
     return {name: value for name, value in environment.items() if name not in _SECRETS}
 
 
@@ -126,7 +126,7 @@ _WAIT_OPTIONS = {
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option that makes an editor wait until the file is closed. Empty if it is set already or unknown."""
+    """Return the option that makes an editor wait until the file is closed. Empty if it is already set or unknown."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 

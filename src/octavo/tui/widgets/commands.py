@@ -534,7 +534,7 @@ def name_in_help(node: DOMNode) -> str:
 
 
 def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
-    """Yield the bindings that a class declares itself, without those of base classes. Each has a single key."""
+    """Yield the bindings that a class declares itself, without bindings of base classes. Each has a single key."""
     yield from Binding.make_bindings(node.__dict__.get("BINDINGS", ()))
 
 

@@ -383,7 +383,7 @@ class RowList(LineList, Generic[T]):
 
     @property
     def items(self) -> Sequence[T]:
-        """The items that the list shows: all, or those that match the filter."""
+        """The items that the list shows: all items, or the items that match the filter."""
         return self._shown_items
 
     @property
@@ -399,7 +399,7 @@ class RowList(LineList, Generic[T]):
         self.refresh()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of items on the server. If it is unknown and the list is not
+        """Replace the items. `total` is the number of items on the server. If `total` is unknown and the list is not
         completely loaded, `partial_note` says how much is loaded."""
         self.state.clear_messages()
         self._all_items, self.counts.total, self.counts.partial_note = items, total, partial_note

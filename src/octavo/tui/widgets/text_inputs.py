@@ -174,7 +174,7 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return `path` with its last name completed to that of an existing file or folder. None without a completion."""
+    """Return `path` with its last name completed to an existing file or folder. None if nothing completes it."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:

@@ -97,7 +97,7 @@ class FlatTree:
         return (visible_rows + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return a node and its descendants, but only those that have children. Empty if the node has no children.
+        """Return a node and its descendants, without nodes that have no children. Empty if the node has no children.
         Raises ValueError for an unknown key."""
         index = self._keys.index(key)
         first_branch = bisect_left(self._branches, index)
