@@ -26,7 +26,7 @@ from octavo.tui.widgets.commands import StillLoading
 
 
 class SpaceThreads:
-    """The threads of the open space, and those of its open page. Implements `DiscussionView`."""
+    """The threads of the open space and of its open page. Implements `DiscussionView`."""
 
     is_on_old_version = False
 

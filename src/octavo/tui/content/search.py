@@ -65,7 +65,7 @@ MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
 MAX_LOCAL = 60
 """Maximum number of results from the search index on this computer."""
 _STATUSES: tuple[Status, ...] = (*UNDECIDED, "merged")
-"""The search covers change requests with these statuses."""
+"""Statuses of the change requests that the search covers."""
 _KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",

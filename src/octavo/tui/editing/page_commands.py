@@ -54,7 +54,7 @@ class EditablePages(Protocol):
 
 
 class PageEditing:
-    """Edits the pages of a view. Edits are saved to its change request, or to one that the user chooses."""
+    """Edits the pages of a view. Edits are saved to the view's change request, or to one that the user chooses."""
 
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages

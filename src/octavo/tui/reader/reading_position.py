@@ -106,7 +106,7 @@ class LinePosition(NamedTuple):
 
 
 class BlockSpan(NamedTuple):
-    """A selectable block, and the first and last of its lines in a chunk."""
+    """A selectable block, and the numbers of its first and last line in a chunk."""
 
     chunk_index: int
     first: int

@@ -312,8 +312,7 @@ class Viewport:
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
         """Replace all lines by the lines of the current contents. Then scroll to `position`. If `position` is None,
-        stay at the same reading position. `rendered_chunks` has lines that the background thread has already
-        rendered."""
+        stay at the same reading position. `rendered_chunks` has lines that the background thread has rendered."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:

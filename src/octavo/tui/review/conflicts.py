@@ -192,7 +192,7 @@ class ConflictsScreen(View):
         if self._why_page_loading() is not None and self._why_not_editable() is None:
             view = self.view
             if id in _WAITS_FOR_PAGE or (view.waiting_commands and id not in _NEVER_WAITS):
-                self._show()  # Loads the row if it was selected a moment ago.
+                self._show()  # Loads the page of a row that was selected a moment ago.
                 view.waiting_commands += (partial(self.action_command, id),)
                 return None
         return super().action_command(id)

@@ -40,8 +40,8 @@ MAX_LIMIT = 1000
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT_SECONDS = 2.0
-"""Seconds to wait for the reviews when the view opens. A later response no longer replaces the old revision by that of
-your last review."""
+"""Seconds to wait for the reviews when the view opens. A later response no longer replaces the old revision by the
+revision of your last review."""
 TREE_WAIT_SECONDS = 0.5
 """Seconds for which the list of changed pages waits for the page tree, which gives their order."""
 
@@ -94,7 +94,7 @@ class Comparison:
         self._is_base_chosen = False
         """True after you chose the old revision yourself."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
-        """True while Octavo may still replace the old revision by that of your last review."""
+        """True while Octavo may still replace the old revision by the revision that you reviewed last."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._is_base_new = False
         """True while the changes since a newly chosen old revision are loading."""

@@ -30,7 +30,7 @@ _UNFINISHED = re.compile(
 )
 """Matches an escape sequence whose end is missing. The rest arrives before the next key."""
 _ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""Matches an escape sequence, such as that of a key, and all text up to the next escape."""
+"""Matches an escape sequence, such as the sequence of a key, and all text up to the next escape."""
 _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
 """Matches an answer of the terminal to a query. If the answer is late, Textual would take it for keys."""
 
@@ -119,7 +119,7 @@ class KeyReader:
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _DISABLE_REORDERING = "\x1b[8l"
-"""Escape sequence that stops the terminal from reordering right-to-left text, because Octavo does it."""
+"""Escape sequence that stops the terminal from reordering right-to-left text, because Octavo reorders it."""
 _ENABLE_REORDERING = "\x1b[8h"
 """Escape sequence that lets the terminal reorder right-to-left text again."""
 

@@ -182,7 +182,7 @@ class HasCommands:
     """Mixin for a widget, screen or app that has commands. Their keys are bound automatically."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
-    """Groups of commands that this class has, in addition to those of its base classes."""
+    """Groups of commands that this class has, in addition to the groups of its base classes."""
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:

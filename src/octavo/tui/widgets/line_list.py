@@ -586,7 +586,7 @@ class ListCounts:
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self.loaded = 0
-        """Number of loaded items, including those that the filter hides."""
+        """Number of loaded items, including items that the filter hides."""
         self.total: int | None = None
         """Number of items on the server. None if it is unknown, or if all items are loaded."""
         self.partial_note = ""

@@ -344,7 +344,7 @@ class RowSelection(Generic[T]):
 
 class RowList(LineList, Generic[T]):
     """A list of items of type `T`, drawn by `draw`. `groups` returns the headings above an item, the outermost first.
-    `search` returns the text in which the filter searches. If it is None, the list has no filter."""
+    `search` returns the text in which the filter searches. If `search` is None, the list has no filter."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 

@@ -34,7 +34,7 @@ class TreeNode:
     short_right: AnyText = ""
     """Shorter `right` for a narrow tree."""
     dim: bool = False
-    """True if the label is gray, such as that of a hidden page."""
+    """True if the label is gray, such as the label of a hidden page."""
     path: str = ""
     """Path of the page. The filter searches its last segment. A filter with `/` searches the whole path."""
 
