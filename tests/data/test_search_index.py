@@ -94,7 +94,8 @@ class TestFoundDocuments:
             index, "# Harbour\n\nBoats.\n\n## Tides\n\n### Spring tide\n\nThe quay floods at *springs*.\n\n## Fees\n"
         )
         (hit,) = await find(index, "floods")
-        assert (hit.kind, hit.space_id, hit.id, hit.part, hit.title) == ("page", "docs", "p1", "section", "Harbour")
+        assert (hit.kind, hit.space_id, hit.id, hit.title) == ("page", "docs", "p1", "Harbour")
+        assert hit.text_kind == "section"
         assert hit.path == ("Tides", "Spring tide")
         assert hit.snippet == "The quay floods at springs."
         assert marked_words(hit) == ["floods"]
@@ -128,12 +129,12 @@ class TestFoundDocuments:
         )
         read_replies(index, "k1", "Yes, says the lockkeeper.", "Good.")
         (hit,) = await find(index, "lockkeeper")
-        assert (hit.kind, hit.id, hit.part, hit.author) == ("thread", "k1", "reply", "Tom Hale")
+        assert (hit.kind, hit.id, hit.text_kind, hit.author) == ("thread", "k1", "reply", "Tom Hale")
         assert (hit.title, hit.page_id, hit.block_key) == ("Harbour", "p1", "n-k1")
         (hit,) = await find(index, "sluice")
-        assert (hit.id, hit.part, hit.snippet) == ("k1", "quote", "The sluice opens at noon.")
+        assert (hit.id, hit.text_kind, hit.snippet) == ("k1", "quote", "The sluice opens at noon.")
         (hit,) = await find(index, "right")
-        assert (hit.id, hit.part, hit.about) == ("k1", "comment", "open")
+        assert (hit.id, hit.text_kind, hit.about) == ("k1", "comment", "open")
         assert dict(await index.replies()) == {(HERE, "k1"): ("Yes, says the lockkeeper.", "Good.")}
 
     async def test_threads_of_a_change_request_are_found_in_it(self, index: SearchIndex) -> None:
@@ -162,7 +163,7 @@ class TestFoundDocuments:
         tree = PageTree(pages=(Page(id="p1", title="Harbour", pages=(Page(id="p2", title="Tide tables"),)),))
         index.add(content.ListPages(at=HERE), tree)
         (hit,) = await find(index, "tables")
-        assert (hit.id, hit.part, hit.known_at) == ("p2", "page", None)
+        assert (hit.id, hit.text_kind, hit.known_at) == ("p2", "page", None)
         extent = await index.counts()
         assert (extent.pages, extent.threads) == (0, 0)
 

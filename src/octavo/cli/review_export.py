@@ -73,8 +73,8 @@ class BlockFinder:
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key`. Else return the only one with the text `quote`, or the most similar one.
-        If there is none, or several have the text, return a phrase that says why.
+        """Return the block with the key `key`, else the only block with the text `quote`, else the block with the most
+        similar text. If there is none, or if several have the text `quote`, return a phrase that says so.
 
         The version `side` is searched first. `read_version` is a third version, which the note's author read.
         """
@@ -111,7 +111,7 @@ class BlockFinder:
         return FoundBlock(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the current version of the block `key` in `document`. None if the block was deleted."""
+        """Return the new version of the block `key` of `document`, an older version. None if the block was deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
@@ -126,8 +126,8 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose text contains the quote without the text of their children, else the
-        smallest blocks whose Markdown contains it. Empty if the quote is too short."""
+        """Return the blocks with the quote in their text, apart from their children. Else return the smallest blocks
+        with the quote in their Markdown. Empty if the quote is too short."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_QUOTE_LENGTH:
             return []

@@ -61,8 +61,8 @@ class PageBlame:
         """ID of the next older revision to compare. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The version that was compared last, and True if moved blocks are still to be searched in it. None before the
-        first comparison."""
+        """The version that was compared last, and True if it must still be searched for moved blocks. None before
+        any."""
         self.titles: dict[str, str] = {}
         """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None
@@ -76,8 +76,7 @@ class PageBlame:
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the version in which the block `key` was written, and its page and key there. None if not found
-        yet."""
+        """Return the version in which the block `key` was written, and its page and key there. None if unknown."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property

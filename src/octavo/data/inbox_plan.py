@@ -331,7 +331,7 @@ class InboxPlanner:
             yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
-        """Yield the needed responses as `_as_allowed` allows them. The most urgent due ones with rank LATER get rank
+        """Yield the needed responses as `_as_allowed` allows them. The most urgent due responses of rank LATER get rank
         INBOX, up to `_uncertain_threads_left`, which is reduced by their number."""
         allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))

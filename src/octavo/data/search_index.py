@@ -116,7 +116,7 @@ class Hit:
     space_id: str
     id: str
     """ID of the page, thread or change request."""
-    part: str
+    text_kind: str
     """Kind of the found text: `page` (title, description), `section`, `comment`, `quote`, `reply`, `change request`."""
     title: str
     """Title of the page, or subject of the change request."""
@@ -573,7 +573,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
     for text_part in document.read_texts():
         passage = db.execute(
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
-            (number, text_part.part, _SEPARATOR.join(text_part.path), text_part.anchor, text_part.nth),
+            (number, text_part.text_kind, _SEPARATOR.join(text_part.path), text_part.anchor, text_part.nth),
         ).lastrowid
         shown_text = _storable_text(text_part.text)
         title, context = _storable_text(text_part.title), _storable_text(text_part.context)

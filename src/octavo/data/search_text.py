@@ -329,14 +329,14 @@ def _link_text(match: re.Match[str]) -> str:
 
 
 Kind = Literal["page", "comment", "reply", "change request"]
-Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
+TextKind = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 
 @dataclass(frozen=True)
 class DocumentText:
     """A text of a search document. Matches in `context`, such as the page title or the author, rank lower."""
 
-    part: Part
+    text_kind: TextKind
     text: str
     title: str = ""
     context: str = ""
@@ -396,7 +396,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """Changes of the index because of a response: adds `documents`, and removes all others of `complete_scopes`."""
+    """Changes of the index after a response: adds `documents`, and removes all other documents in `complete_scopes`."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()

@@ -71,7 +71,7 @@ def utc_now() -> datetime:
 
 
 WRITE_TABLES = ("outbox", "sent", "once")
-"""Tables with writes: waiting ones, finished ones, and direct writes that are being sent."""
+"""Tables with waiting writes, finished writes, and direct writes that are being sent."""
 
 
 class StateDb:
@@ -162,7 +162,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. Other processes cannot change it in this process."""
+        """Store a JSON value under `name` in the background. This process keeps it, whatever others store."""
         self.change_value(name, lambda _: value)
         self._values[name] = value, None
 
@@ -230,9 +230,9 @@ class StateDb:
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Get the lock `role` of the profile `namespace`, or of this profile if it is empty. Return a function that
-        releases the lock, or None if it is taken. With `shared`, wait for it: several processes can share the lock.
-        Raises NotSaved."""
+        """Get the lock `role` of the profile `namespace`, by default of this profile. Return a function that releases
+        the lock, or None if the lock is taken. With `shared`, wait for the lock: several processes can share it. Raises
+        NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory

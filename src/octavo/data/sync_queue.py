@@ -183,7 +183,7 @@ class SyncQueue:
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
     def set_needed(self, owner: str, needed_responses: Iterable[NeededResponse], now: datetime) -> list[RunningRequest]:
-        """Set the responses that `owner` needs, in place of earlier ones. Return the running requests to cancel."""
+        """Replace the responses that `owner` needs by `needed_responses`. Return the running requests to cancel."""
         new_responses = {needed.url: needed for needed in needed_responses}
         old_urls = self.waiting_urls(owner)
         for url in old_urls - new_responses.keys():
@@ -241,8 +241,8 @@ class SyncQueue:
         """Return when the next delayed background request may start. None if no background request is delayed."""
         times = [self._paused_until, self._limited_until]
         times += [self._next_later_at] if self._ready[Rank.LATER] else []
-        has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
-        return min((time for time in times if time > now), default=None) if has_background else None
+        has_background_requests = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
+        return min((time for time in times if time > now), default=None) if has_background_requests else None
 
     def end(self, request: RunningRequest, error: BaseException | None, now: datetime) -> Version | None:
         """Record the end of a request. Return the version to cache with the response, also for status 403 or 404. None

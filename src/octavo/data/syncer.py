@@ -54,7 +54,7 @@ class Planner(Protocol):
     owner: str
 
     def needed_responses(self) -> Iterable[NeededResponse]:
-        """Return the responses that are needed before any has arrived. If a URL is returned twice, the last counts."""
+        """Return the responses that are needed from the start. If a URL is returned twice, the last response counts."""
         ...
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
@@ -150,7 +150,7 @@ class Syncer(Generic[R]):
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, needed: NeededResponse) -> None:
-        """Fetch a needed response soon, unless the cached one is current. A failed request is sent again."""
+        """Fetch a needed response soon, unless the cached response is current. A failed request is sent again."""
         if not self._is_closed:
             self.queue.add(needed, self._now())
             self._schedule_start()
@@ -208,7 +208,7 @@ class Syncer(Generic[R]):
 
     def pause_reason(self, owner: str) -> str | None:
         """Return why the unfinished requests of `owner` wait, as an error message. Empty if they wait for the rate
-        limit. None if there are none. Call this only if the owner is idle."""
+        limit. None if no request waits. Call this only if the owner is idle."""
         if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
@@ -355,7 +355,7 @@ class Syncer(Generic[R]):
     async def _add_dependents(
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
-        """Add the dependents that the planner returns for a response. With `needs_value`, replace the earlier ones."""
+        """Add the responses that the planner returns for a response. With `needs_value`, replace earlier dependents."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]

@@ -82,7 +82,7 @@ def block_with_key(document: Document, key: str, page_name: str) -> Block:
 
 
 def block_with_words(document: Document, words: str, page_name: str) -> Block:
-    """Return the only block whose text outside its children has `words`, in any case. Raises Failure otherwise."""
+    """Return the only block with `words` in its text outside its children, ignoring case. Raises Failure otherwise."""
     folded_words = " ".join(fold(words).split())
     blocks = [each for each in _blocks_with_text(document) if folded_words and folded_words in _normalized_text(each)]
     if not blocks:

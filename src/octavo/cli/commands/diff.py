@@ -39,7 +39,7 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
     """Return the changed pages of the pulled folder, or only the page in the file `argument`. None if there is no such
-    file, because `argument` may be a REF. Raises Failure."""
+    file or folder, because `argument` may be a REF. Raises Failure."""
     try:
         folder = find_pulled_folder()
     except Failure:

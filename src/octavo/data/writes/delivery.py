@@ -280,7 +280,7 @@ class _ThreadLists:
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
         """Return the function that reads the targets for a check. If many threads are to be resolved, the function
-        takes them from a list of threads that is loaded once. Raises ApiError."""
+        takes the threads from a list that is loaded once. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()

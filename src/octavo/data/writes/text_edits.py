@@ -33,7 +33,7 @@ SuggestionResult = Literal["applied", "same", "changed", "gone"]
 _EDITED = "was edited in the meantime"
 NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
-"""Returns the new text of a page. None if its old text is not as expected, so that the page is not changed."""
+"""Function that returns the new text of a page. None if the old text is not as expected, to leave it unchanged."""
 
 
 @dataclass(frozen=True)

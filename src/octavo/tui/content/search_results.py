@@ -25,7 +25,7 @@ MAX_PATH = 32
 """Maximum number of characters of a path. A path is shown to tell pages with equal titles apart."""
 EXCERPT_LENGTH = 160
 """Maximum number of characters of the text around a match."""
-_PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
+_TEXT_KIND_LABELS = {"reply": "in a reply", "quote": "in the quoted text"}
 """Notes about matches in a thread that are not in its first comment."""
 
 
@@ -162,11 +162,12 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
         if hit.kind == "thread":
             subject = hit.title or ("a change request" if hit.change_request_id else "the whole space")
             details = (
-                _PART_NAMES.get(hit.part, ""),
+                _TEXT_KIND_LABELS.get(hit.text_kind, ""),
                 "resolved" if hit.about == "resolved" else "",
                 short_age(hit.changed_at),
             )
-            title = f"{hit.author} in a thread on {subject}" if hit.part == "reply" else f"{hit.author} on {subject}"
+            preposition = "in a thread on" if hit.text_kind == "reply" else "on"
+            title = f"{hit.author} {preposition} {subject}"
             results.append(
                 SearchResult(
                     "thread",

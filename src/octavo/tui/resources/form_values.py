@@ -53,17 +53,17 @@ def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, An
 
 def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
     """Return the names of the fields that the server does not send in `item`. Empty if `item` is None."""
-    return frozenset(field.name for field in fields if item is not None and _present_value(field, item) is _MISSING)
+    return frozenset(field.name for field in fields if item is not None and _current_value(field, item) is _MISSING)
 
 
 def _initial_text(field: FormField, item: BaseModel | Mapping[str, Any] | None) -> str | None:
     if item is None:
         return text_of_value(field, field.default) if field.default is not None else ""
-    value = _present_value(field, item)
+    value = _current_value(field, item)
     return "" if value is _MISSING else text_of_value(field, value)
 
 
-def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
+def _current_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
     value: Any = item
     for name, json_name in zip(field.name.split("."), field.json_path, strict=True):
         value = _inner_value(value, name, json_name)

@@ -63,7 +63,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects, with broken ones as `MarkedRedirect` if `responses` has the site structure."""
+    """Return the redirects. If `responses` has the site structure, each broken redirect is a `MarkedRedirect`."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
@@ -147,7 +147,7 @@ async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> 
 
 
 async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
-    """Follow the redirects of a site from a URL or path. Raises ApiError."""
+    """Follow the redirects of a site from a URL or path, and return where they lead. Raises ApiError."""
     site, structure, all_redirects = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
         live.cached_or_fetch(site_structure.Get(at=at)),

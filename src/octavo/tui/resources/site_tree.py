@@ -242,7 +242,8 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part shares one default with others: the spaces in `parent` if `is_space`, else all sections."""
+    """Return True if a part is one of those with a common default: the spaces in `parent` if `is_space`, else all
+    sections."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

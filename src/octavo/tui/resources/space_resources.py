@@ -129,8 +129,7 @@ def undo_of_roles(
     live: Live, arguments: Arguments, *role_kinds: tuple[Resource[Any], str, Callable[[Any], Any]]
 ) -> UndoFactory:
     """Return a function that returns the operations to restore the cached roles, or None if a role is unknown.
-    `role_kinds` has the kinds that get roles, each with the name of its ID argument and a function that returns the
-    sent IDs."""
+    `role_kinds` has kinds that get roles, each with the name of its ID argument and a function for the sent IDs."""
     lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in role_kinds]
 
     def ops(operation: Any) -> list[Operation[Any]] | None:
