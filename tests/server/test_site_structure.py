@@ -264,6 +264,22 @@ async def test_groups_contain_sections_and_groups(ask: Ask) -> None:
     assert "no section group" in await check_refused(ask(structure.CreateGroup(at=at, title="X", parent="none")), 404)
 
 
+async def test_groups_nested_too_deeply_are_refused(ask: Ask) -> None:
+    at, made = await create_site_with_sections(ask, "Guide")
+    outer = [await ask(structure.CreateGroup(at=at, title="Level 1"))]
+    for level in range(2, 31):
+        outer.append(await ask(structure.CreateGroup(at=at, title=f"Level {level}", parent=outer[-1].id)))
+    sentence = "Section groups can be nested at most 30 levels deep."
+    deepest = outer[-1].id
+    assert sentence in await check_refused(ask(structure.CreateGroup(at=at, title="Too deep", parent=deepest)), 400)
+    other = await ask(structure.CreateGroup(at=at, title="Other"))
+    await ask(structure.CreateGroup(at=at, title="Inner", parent=other.id))
+    beside_deepest = structure.Sort(at=at, item=pointer_to(other), position=before_part(outer[-1]))
+    assert sentence in await check_refused(ask(beside_deepest), 400)
+    await ask(structure.Sort(at=at, item=pointer_to(made["Guide"]), position=before_part(outer[-1])))
+    assert (await ask(structure.ListSections(at=at))).items[0].section_group == outer[-2].id
+
+
 async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
     at, made = await create_site_with_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", icon="gear", sections=(made["API"].id,)))

@@ -32,6 +32,9 @@ from octavo.server.rest import (
 )
 from octavo.server.store import Json, MissingResource
 
+_GROUP_DEPTH_LIMIT = 30
+"""Maximum number of section groups inside one another."""
+
 
 @dataclass(frozen=True)
 class SiteView:
@@ -320,9 +323,8 @@ def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, context: R
     if isinstance(op, structure.UpdateGroup):
         return _without_null(document, "icon")
     tree = _load_tree(context, op)
-    if op.parent:
-        context.store.get(f"{tree.path}/section-groups/{op.parent}")
     group = {**_part_fields(tree, "site-section-group", document["id"]), "title": op.title}
+    _refuse_location(context, tree, group, op.parent)
     group |= {"icon": op.icon} if op.icon else {}
     group |= {"sectionGroup": op.parent} if op.parent else {}
     section_paths = [f"{tree.path}/sections/{section_id}" for section_id in dict.fromkeys(op.sections or ())]
@@ -385,7 +387,7 @@ def _move(
     if item.type == "site-space":
         _refuse_taken_path(tree, document, parent_id)
     else:
-        _refuse_cycle(context, tree, document, parent_id)
+        _refuse_location(context, tree, document, parent_id)
     siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent_id)]
     is_before = bool(position and position.before)
     save_next_to(context, siblings, (path, _with_parent(document, parent_id)), next_to, is_before=is_before)
@@ -400,12 +402,23 @@ def _find_part(context: RequestContext, tree: SiteTree, pointer: structure.Point
     return path, document
 
 
-def _refuse_cycle(context: RequestContext, tree: SiteTree, document: Json, parent_id: str | None) -> None:
-    group_id = parent_id
+def _refuse_location(context: RequestContext, tree: SiteTree, document: Json, parent_id: str | None) -> None:
+    """Refuse to put a section or group in the group `parent_id`: into itself, or too deep. Raises MissingResource."""
+    depth, group_id = 0, parent_id
     while group_id:
         if group_id == document["id"]:
             raise Refusal(400, f"“{document['title']}” cannot be moved into itself. Choose another location.")
-        group_id = context.store.get(f"{tree.path}/section-groups/{group_id}").get("sectionGroup")
+        depth, group_id = depth + 1, context.store.get(f"{tree.path}/section-groups/{group_id}").get("sectionGroup")
+    if depth + _group_depth(tree, document) > _GROUP_DEPTH_LIMIT:
+        raise Refusal(400, f"Section groups can be nested at most {_GROUP_DEPTH_LIMIT} levels deep.")
+
+
+def _group_depth(tree: SiteTree, document: Json) -> int:
+    """Return how many levels of groups a group has, with itself: 1 if it contains no groups. 0 for a section."""
+    if document["object"] != "site-section-group":
+        return 0
+    parts = tree.parts_in("site-section", document["id"])
+    return 1 + max((_group_depth(tree, part.document) for part in parts), default=0)
 
 
 def _load_tree(context: RequestContext, op: InSite) -> SiteTree:
