@@ -36,7 +36,7 @@ MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
 """Longest wait in seconds that the server may ask for. A request that must wait longer fails."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum number of seconds until `retry_at` of an error. It replaces a later time that the server asks for."""
+"""Maximum number of seconds until `retry_at` of an error, even if the server asks for a later time."""
 RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5
@@ -93,7 +93,7 @@ def delay_after_error(
     error: ApiError, *, only_reads: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
     """Return the seconds until a retry, after a request that got no complete response. None for no retry. `only_reads`
-    is True if the request changes nothing. The first `attempt` is 1. `elapsed` and `deadline` are in seconds."""
+    is True if the request changes nothing. `elapsed` and `deadline` are seconds since the start of the `attempt` 1."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not only_reads and error.outcome is not Outcome.NOT_SENT:

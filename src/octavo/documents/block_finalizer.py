@@ -45,7 +45,7 @@ def _draft_at(
     children: list[DraftBlock] | None = None,
     runs: tuple[Run, ...] = (),
 ) -> DraftBlock:
-    """Return a new draft that has the lines of `source`."""
+    """Return a new draft with the line numbers of `source`."""
     return DraftBlock(kind, attrs or {}, children or [], runs, "", source.first_line, source.end_line)
 
 
@@ -144,7 +144,7 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a `title` draft with the text of the summary, and the other children of the summary."""
+    """Return a `title` draft with the text of the summary, if it has text, and then its other children."""
     other_children = _take_paragraphs(draft, "heading")
     return [_draft_at(draft, "title", runs=draft.runs), *other_children] if draft.runs else other_children
 

@@ -292,7 +292,7 @@ def similarity(old: Node, new: Node) -> float:
         elif old_kind in _SERIES_KINDS and score < MIN_SIMILARITY and (share := _share_of_equal_blocks(old, new)):
             score = 0.35 + 0.6 * share
         elif old_kind == new_kind == "item" and score < MIN_SIMILARITY and len(old.children) != len(new.children):
-            # Compare only the first blocks: only one item may have a long list below its text, for example.
+            # Compare only the first blocks, because a long list may follow the text of one item and not of the other.
             first_similarity = similarity(old.children[0], new.children[0])
             score = first_similarity if first_similarity >= _MIN_EDIT_SIMILARITY else score
         if old_kind in ("row", "card") and old.children[0].look_id == new.children[0].look_id and old.children[0].text:

@@ -53,7 +53,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, are_untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns with enough equal cells. If the tables are untitled, pair the columns between by position."""
+    """Pair columns with enough equal cells. In untitled tables, also pair by position. Pair other columns with None."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))

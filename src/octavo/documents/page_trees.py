@@ -56,7 +56,7 @@ _FENCE = re.compile(r"(?: {0,3}|[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)++)(`{3,}(?
 _SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PRIVATE_USE = 0xE000
-_INLINE = (
+_MARKUP_REMOVALS = (
     (re.compile(r"<[^>\s][^>]*>"), ""),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"(\*\*|__|~~|`)(.+?)\1"), r"\2"),
@@ -297,7 +297,7 @@ def inline_text(inline: str) -> str:
     """Return a line of Markdown as plain text."""
     # Escaped signs become private-use characters, which are not read as markup.
     inline = _ESCAPE.sub(lambda match: chr(_PRIVATE_USE + ord(match[1])), inline)
-    for pattern, replacement in _INLINE:
+    for pattern, replacement in _MARKUP_REMOVALS:
         inline = pattern.sub(replacement, inline)
     return " ".join(html.unescape(inline).translate(_UNHIDE).split())
 

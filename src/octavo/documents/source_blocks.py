@@ -71,7 +71,8 @@ class SourceBlock:
     move: Move | None = None
     """The old block in the base, and the blocks of the other side, if this side moved the block here. Else None."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The blocks of this side that are merged elsewhere, because the other side moved this block away. Else None."""
+    """If the other side moved this block away: the blocks of this side at the old position, which are merged at the new
+    position. Else None."""
 
     @cached_property
     def source(self) -> str:
@@ -84,7 +85,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and the key of its base."""
+        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and the key of the base."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -171,7 +172,7 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the change request's version if only its key differs from the key of the base, else main's version."""
+        """Return `preferred`, but compare the versions by their `keys`. If all keys are equal, main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property
@@ -202,7 +203,7 @@ def usual_gap(block: SourceBlock) -> str:
 
 def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the sections among siblings. A section is a heading with the blocks up to the next heading of
-    its level or above. The blocks before the first heading, a row, and an item are also sections."""
+    the same or a higher level. The blocks before the first heading, a row, and an item are also sections."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -256,7 +257,7 @@ def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple
 
 
 def with_cells(row: str, texts: Sequence[str]) -> str:
-    """Return a row with the cells `texts` instead of its own, in the same notation."""
+    """Return `row` with `texts` in place of its cells. HTML stays HTML, and Markdown stays Markdown."""
     if is_html(row):
         ranges = _ranges(_CELL, row)
         if not ranges:

@@ -122,7 +122,7 @@ def apply_suggestion(
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with a block and its suggested text between conflict markers, at the end if the block is gone."""
+    """Return `page` with the block `key` and `suggested` between conflict markers, at the end if the block is gone."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     parts = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
@@ -240,7 +240,7 @@ class ThreadAnchors:
         self.document = document
         self.is_complete = is_complete
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """Keys of the blocks found for threads, by ID and preview of the block in the thread."""
+        """Keys of the blocks found for threads, by the block ID and the quote in the thread."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
@@ -383,8 +383,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether the new version lacks a thread's block, and either the server calls the thread outdated or
-        both versions lack its block and quoted text. For a pending comment with a quote, only the block counts."""
+        """Return whether the new version lacks a thread's block, and one more condition holds: the thread is a pending
+        comment with a quote, or outdated on the server, or neither version has its block or its quote."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -330,12 +330,12 @@ class Builder:
             attrs = {"ordered": is_ordered, "start": int(token.attrs.get("start", 1) or 0) if is_ordered else 1}
             attrs["tight"] = _is_tight(self._tokens, self._index)
         elif kind == "footnote":
-            self._lines = self._lines_of_first_block()
+            self._lines = self._lines_of_next_token()
             attrs = {"label": str(token.meta.get("label") or token.meta.get("id", 0) + 1)}
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
-    def _lines_of_first_block(self) -> tuple[int, int]:
-        """Return the lines of the first block in a footnote, or the current lines if they are unknown."""
+    def _lines_of_next_token(self) -> tuple[int, int]:
+        """Return the line range of the next token with a line range, because a footnote has none. Else `_lines`."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )

@@ -73,11 +73,11 @@ def _page_change(
     if markdown is None:
         return Problem(path, "Skipped a page: the API does not return its text.")
     if not folder.has(path):
-        # An empty page needs no file, only an entry.
+        # An empty page needs no file, only an entry in the table of contents.
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
-    if text is None:  # For such a file, the space has only an old text or a hint, which must not replace the file.
+    if text is None:  # The page has only an old text or a hint then, which must not replace the unreadable file.
         return Problem(path, "Skipped a page: its file cannot be read.")
     new_text = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new_text):
@@ -93,7 +93,7 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, paths: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if it stays. `paths` are the files that the folder has or gets."""
+    """Return the change to `SUMMARY.md`, or None. `paths` are the files that the folder has after the export."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
@@ -115,7 +115,7 @@ def _comparable_structure(
     entries: list[ContentsEntry], layout: FolderLayout, paths: Collection[str]
 ) -> list[tuple[Any, ...]]:
     """Return the table of contents in a form for comparisons. A document without a file is compared by its title, not
-    by its ID. `paths` are the paths of the files that the folder has or gets."""
+    by its ID. `paths` are the files that the folder has after the export."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]

@@ -74,7 +74,7 @@ class IncomingFile:
 
     path: str
     """Path in the folder."""
-    server_path: str
+    pulled_path: str
     """Path that the file would have in a folder that is pulled for the first time."""
     kind: FileKind
     id: str
@@ -343,7 +343,7 @@ class FolderMerge:
 
     def _track(self, incoming: IncomingFile, digest: str) -> None:
         self._files_by_path[incoming.path] = TrackedFile(
-            incoming.path, incoming.kind, incoming.id, base_sha256=digest, server_path=incoming.server_path
+            incoming.path, incoming.kind, incoming.id, base_sha256=digest, pulled_path=incoming.pulled_path
         )
 
     def _conflict(self, path: str, message: str) -> None:
@@ -381,14 +381,14 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     if folder.revision_id:
         at = RevisionRef(space_id=folder.space_id, revision_id=folder.revision_id)
         revision_before = await replace(reader, at=at).revision()
-    layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
+    layout, pulled_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
-        incoming_reader = _IncomingReader(folder, layout, server_paths, revision_before, proposed_ids)
+        incoming_reader = _IncomingReader(folder, layout, pulled_paths, revision_before, proposed_ids)
         incoming_files = await incoming_reader.read(reader, report)
         # The user may have changed files during the requests, which can change the layout.
         local = LocalFiles.read(folder)
         earlier_paths = layout.paths
-        layout, server_paths = _layout(folder, local, revision)
+        layout, pulled_paths = _layout(folder, local, revision)
         if layout.paths == earlier_paths:
             break
     folder.skipped_ids = set(incoming_reader.skipped)
@@ -427,8 +427,8 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         path = local.current_path(file)
         new_path = new_layout.paths.get(file.id, path)
         is_taken = new_path in local.data or (folder.pages / new_path).exists() or passes_link(folder.pages, new_path)
-        has_moved_in_space = bool(file.server_path) and _path_without_suffix(new_path) not in (
-            _path_without_suffix(file.server_path),
+        has_moved_in_space = bool(file.pulled_path) and _path_without_suffix(new_path) not in (
+            _path_without_suffix(file.pulled_path),
             _path_without_suffix(path),
         )
         is_moved = has_moved_in_space and path == file.path and not is_taken
@@ -457,7 +457,7 @@ class _IncomingReader:
 
     folder: PulledFolder
     layout: FolderLayout
-    server_paths: Mapping[str, str]
+    pulled_paths: Mapping[str, str]
     last_revision: Revision | None
     proposed_ids: frozenset[str]
     """IDs of the pages in a merged proposal. Their texts are read in any case."""
@@ -526,7 +526,7 @@ class _IncomingReader:
             is_own = path not in self.folder.files
             text_before = text_of(self.folder.data(path) or b"") if is_own else ""
         text = self.layout.page_file_text(page.id, markdown, text_before) if markdown is not None else text_before
-        return IncomingFile(path, self.server_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
+        return IncomingFile(path, self.pulled_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
 
     async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> IncomingFile | None:
         path = self.layout.paths[file.id]
@@ -540,7 +540,7 @@ class _IncomingReader:
         data = None if is_same else await reader.file(file)
         if data is None and not is_same:
             return None
-        return IncomingFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, last_pulled=tracked)
+        return IncomingFile(path, self.pulled_paths.get(file.id, path), "file", file.id, data=data, last_pulled=tracked)
 
 
 def _own_fields(page: Page) -> Page:

@@ -340,8 +340,8 @@ def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
         before = next((file for file in files.values() if file.id == page["id"]), None)
         if before is not None:
             del files[before.path]
-        server_path = before.server_path if before is not None else ""
-        files[path] = TrackedFile(path, "page", page["id"], base_sha256=page["sha256"], server_path=server_path)
+        pulled_path = before.pulled_path if before is not None else ""
+        files[path] = TrackedFile(path, "page", page["id"], base_sha256=page["sha256"], pulled_path=pulled_path)
     for path, file_id in proposal.get("files", {}).items():
         files[path] = TrackedFile(path, "file", file_id, base_sha256=proposal["hashes"].get(path, ""))
     if SUMMARY in files and proposal.get("summary"):

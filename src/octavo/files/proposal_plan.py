@@ -343,7 +343,7 @@ class ProposalPlanner:
             text = plan.link_converter.server_text(path, page_file.body, page, "")
             fields = {_TITLE: page_file.title or page.title, **page_file.fields()}
             has_fields = all((getattr(page, name, None) or None) == (value or None) for name, value in fields.items())
-            # Links to pages that are not added yet need a second edit.
+            # While pages are still to be added, links to these pages may be broken, so this page is edited again.
             if not plan.new_pages and has_fields and normalize(text) == normalize(await self.read_text(page) or ""):
                 plan.sent_edits.append(file.id)
             else:
@@ -465,7 +465,7 @@ def _url_by_id(kind: str, target_id: str, url: str) -> str:
 def page_change(
     before: FileVersion, local: FileVersion, page: Page, server_text: str | None, links: LinkConverter
 ) -> PageChange:
-    """Return the changes from `before` to `local`, merged with `page`. `server_text` is None if the text stays."""
+    """Return the changes from `before` to `local`, merged with `page`. `server_text` is None to change no text."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:

@@ -68,8 +68,8 @@ class TrackedFile:
     """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
     base_sha256: str = ""
     """Hash of the pulled content: the `text_digest` of a text, else the hash of the bytes."""
-    server_path: str = ""
-    """Path that a first pull would give the file. `path` may differ, for example after a rename."""
+    pulled_path: str = ""
+    """Path that a first pull would give the file. `path` differs after a local rename, for example."""
 
     @property
     def is_text(self) -> bool:
@@ -347,8 +347,8 @@ def _parse_tracked_file(path: str, fields: Mapping[str, Any]) -> TrackedFile:
     kind = fields["kind"]
     if why_unsafe(path) or kind not in KINDS:
         raise ValueError(f"it names a file that Octavo does not write: {path!r}")
-    identity, base, server_path = (_text(fields, name) for name in ("id", "baseSha256", "serverPath"))
-    return TrackedFile(path, kind, identity, base, server_path or path)
+    identity, base, pulled_path = (_text(fields, name) for name in ("id", "baseSha256", "serverPath"))
+    return TrackedFile(path, kind, identity, base, pulled_path or path)
 
 
 def _read_proposal(stored: Any) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def _read_proposal(stored: Any) -> dict[str, Any]:
 
 
 def _stored_file(file: TrackedFile) -> dict[str, str]:
-    moved_fields = {"serverPath": file.server_path} if file.server_path not in ("", file.path) else {}
+    moved_fields = {"serverPath": file.pulled_path} if file.pulled_path not in ("", file.path) else {}
     return {"id": file.id, "kind": file.kind, "baseSha256": file.base_sha256, **moved_fields}
 
 

@@ -34,7 +34,7 @@ INCLUDE_DEPTH_LIMIT = 4
 _LENGTH_LIMIT = 1 << 20
 """Maximum number of characters that includes add to a page, all together."""
 _COST_OF_INCLUDE = 256
-"""Each include counts as this many characters more, so that many short ones also reach `_LENGTH_LIMIT`."""
+"""Each include counts as this many characters more, so that many short includes also reach `_LENGTH_LIMIT`."""
 _DEFAULT_FOLDER = ".gitbook/includes"
 """Folder to which links are relative in reusable content without a file."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
@@ -55,7 +55,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # Only a tag in another include needs an end tag: else it takes that of the outer include.
+            continue  # A tag inside another include must get an end tag, or it would use the one of the outer include.
         # The content gets the indentation or `>` of its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         line_prefix = re.sub(r"[^\s>]", " ", line)
@@ -66,7 +66,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Return `text` with include tags such as `{% include "ID" %}` instead of tags with paths relative to `folder`."""
+    """Return `text` with IDs in its include tags instead of paths relative to `folder`. Unknown paths stay."""
     if "include" not in text or not content["reusableContents"]:
         return text
     parts, position = [], 0
@@ -86,7 +86,8 @@ def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
     """Return the text to insert for `item`, with links relative to `folder`. None if a limit is exceeded, or if `item`
-    includes itself. `outer_ids` are the IDs of the items around it. `budget[0]` characters are still allowed."""
+    includes itself. `outer_ids` are the IDs of the items around `item`. Subtract the length from `budget[0]`, the
+    number of characters that are still allowed."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):

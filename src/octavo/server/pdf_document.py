@@ -219,20 +219,20 @@ class PdfBook:
     def _list(self, block: Block) -> Iterator[Flowable]:
         number = int(block.attrs.get("start", 1))
         for item in block.children:
-            sign = f"{number}." if block.attrs.get("ordered") else "\u2022"
+            marker = f"{number}." if block.attrs.get("ordered") else "\u2022"
             if item.kind == "task":
-                sign = "[x]" if item.attrs.get("checked") else "[ ]"
+                marker = "[x]" if item.attrs.get("checked") else "[ ]"
             number += 1
-            yield from self._list_item(sign, item.children)
+            yield from self._list_item(marker, item.children)
 
-    def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        """Yield the parts of a list item. `sign` is its bullet or number, and stands beside the first line."""
+    def _list_item(self, marker: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
+        """Yield the parts of a list item. `marker` is its bullet, number or check box, beside the first line."""
         first, *others = [*_short_blocks(blocks)] or [Block("paragraph")]
         has_text = bool(first.runs) and not first.children
         text, remaining = (self._markup(first.runs), tuple(others)) if has_text else ("", blocks)
         indent = 18.0
         style = ParagraphStyle("item", _TEXT, leftIndent=indent, bulletIndent=4, spaceAfter=3)
-        yield Paragraph(text, style, bulletText=sign)
+        yield Paragraph(text, style, bulletText=marker)
         yield from self._indented(remaining, indent)
 
     def _quote(self, block: Block) -> Iterator[Flowable]:
@@ -256,12 +256,12 @@ class PdfBook:
         rows = [[Paragraph(self._cell(cell, _CELL_LENGTH), _SMALL) for cell in row.children] for row in block.children]
         if not block.attrs.get("header_hidden"):
             rows.insert(0, head)
-        width = max(map(len, rows), default=0)
-        if not width:
+        column_count = max(map(len, rows), default=0)
+        if not column_count:
             return
-        padded_rows: list[list[Any]] = [row + [""] * (width - len(row)) for row in rows]
-        columns_per_part = min(width, int(self._width / _COLUMN_WIDTH))
-        for start in range(0, width, columns_per_part):
+        padded_rows: list[list[Any]] = [row + [""] * (column_count - len(row)) for row in rows]
+        columns_per_part = min(column_count, int(self._width / _COLUMN_WIDTH))
+        for start in range(0, column_count, columns_per_part):
             rows_of_part = [row[start : start + columns_per_part] for row in padded_rows]
             widths = [self._width / columns_per_part] * len(rows_of_part[0])
             yield Table(rows_of_part, colWidths=widths, style=_GRID, hAlign="LEFT", repeatRows=0, splitInRow=1)
@@ -388,7 +388,7 @@ def _split_code(line: str) -> Iterator[str]:
 
 
 def _load_image(data: bytes, available_width: float) -> Flowable | None:
-    """Return an image in a size that fits. None if it is damaged or has too many pixels."""
+    """Return an image in a size that fits on the sheet. None if `data` is damaged or has too many pixels."""
     try:
         with PillowImage.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size

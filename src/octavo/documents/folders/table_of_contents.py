@@ -101,7 +101,7 @@ def _configured_root(folder: Folder, root_path: str) -> Path | None:
     try:
         root = (folder.top / path).resolve() if path is not None else None
         return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
-    except (OSError, RuntimeError):  # The name is too long, or links form a loop.
+    except (OSError, RuntimeError):  # The name is too long, or symbolic links form a loop.
         return None
 
 
@@ -315,7 +315,7 @@ class _SummaryReader:
 
 
 def _link_repeated_files(folder: Folder, top_entries: list[ContentsEntry]) -> None:
-    """Turn entries into links if another entry has the same file. So each page has one entry."""
+    """If several entries have the same file, turn all but one into links, so that each page has one entry."""
     entries_by_path: dict[Path, list[ContentsEntry]] = {}
     for entry in walk_entries(top_entries):
         if entry.kind == "document" and entry.path is not None:

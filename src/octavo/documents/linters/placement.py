@@ -210,16 +210,16 @@ def added_ranges(before: str, after: str) -> AddedRanges:
                     ranges.append((position, position + length))
                 position += length
             lines[change.new_number + 1] = tuple(ranges)
-    kept_ranges = _kept_ranges(before, after, lines.keys())
-    added_by_line = {line: tuple(_without(ranges, kept_ranges.get(line, []))) for line, ranges in lines.items()}
+    unchanged_ranges = _unchanged_ranges(before, after, lines.keys())
+    added_by_line = {line: tuple(_without(ranges, unchanged_ranges.get(line, []))) for line, ranges in lines.items()}
     return AddedRanges({line: ranges for line, ranges in added_by_line.items() if ranges})
 
 
-def _kept_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
+def _unchanged_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
     """Return ranges of words, by line in `line_numbers`, that occur in `before` at least as often as in `after`."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
-    kept_ranges: dict[int, list[tuple[int, int]]] = {
+    unchanged_ranges: dict[int, list[tuple[int, int]]] = {
         number: [(-1, len(new_lines[number - 1]) + 1)]
         for number in line_numbers
         if (line := new_lines[number - 1].strip()) and new_counts[line] <= old_counts[line]
@@ -237,22 +237,22 @@ def _kept_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict
                 last_word = index + _MIN_MOVED_WORDS - 1 - words_above
                 start = words[index - words_above].start() if index >= words_above else -1
                 end = words[last_word].end() if last_word < len(words) else len(line) + 1
-                kept_ranges.setdefault(number, []).append((start, end))
-    return kept_ranges
+                unchanged_ranges.setdefault(number, []).append((start, end))
+    return unchanged_ranges
 
 
 def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(words[index:] for index in range(_MIN_MOVED_WORDS)), strict=False))
 
 
-def _without(ranges: Iterable[tuple[int, int]], kept_ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of `ranges` that are not in `kept_ranges`. An empty range is a deletion."""
+def _without(ranges: Iterable[tuple[int, int]], unchanged: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of `ranges` outside `unchanged`. A range may be empty: it stands for a deletion."""
     for start, end in ranges:
         if start == end:
-            if not any(first < start < last for first, last in kept_ranges):
+            if not any(first < start < last for first, last in unchanged):
                 yield start, end
             continue
-        for first, last in sorted(kept_ranges):
+        for first, last in sorted(unchanged):
             if first < end and last > start:
                 if first > start:
                     yield start, first

@@ -458,7 +458,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
         blocks_at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover_blocks.moved.items():
             if new in changes[side]:
-                continue  # It is already replaced, because main moved away the text at its position.
+                continue  # The pass for main has replaced `new`, because main moved away the text at this position.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_moved_by_both = (

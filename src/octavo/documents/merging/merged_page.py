@@ -91,7 +91,7 @@ class MergedChild:
 
 @dataclass(eq=False)
 class MergedBlock:
-    """A block of a merged page whose head or children were merged."""
+    """A block of a merged page, merged part by part. `head` and `tail` are the text before and after the children."""
 
     kind: str
     head: str | Conflict

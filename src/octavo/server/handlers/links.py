@@ -276,7 +276,7 @@ _ID_FIELDS = {
 
 
 def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page, with its includes, contains an anchor. Also True if that is uncertain."""
+    """Return whether a page, with its includes, contains `anchor`. Also True if parts of the page are unknown."""
     if not anchor or page["type"] != "document":
         return True
     anchors_of_parts, remaining_pages, seen_ids = [_text_links(context, page).anchors], [page], set[str]()
@@ -492,7 +492,7 @@ def _get_content(op: urls.GetContent, context: RequestContext) -> Json:
 
 
 def _app_path_segments(url: str, context: RequestContext) -> list[str]:
-    """Return the path segments of a URL of the app, from `s` or `c` on. Raises Refusal for another URL."""
+    """Return the path segments of a URL of the app, without the organization. Raises Refusal for another URL."""
     for origin in (context.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)

@@ -48,7 +48,7 @@ UNTITLED = "Untitled page"
 
 
 def get_revision(context: RequestContext, space_id: str, revision_id: str) -> Json:
-    """Return a revision of a space. Raises MissingResource."""
+    """Return a revision of a space. Raises MissingResource if it does not exist."""
     return context.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
 
 
@@ -127,7 +127,7 @@ CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableConten
 
 
 def set_current(context: RequestContext, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Make `revision` the main content of a space. Index it, or if `index_later`, leave that to `finish_reindexing`."""
+    """Make `revision` the main content of a space. Index it, or with `index_later` mark it for `finish_reindexing`."""
     path = f"/spaces/{space_id}"
     space = context.store.get(path)
     old_revision = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
@@ -185,7 +185,7 @@ def is_expired(context: RequestContext, space: Json) -> bool:
 
 
 def list_contents(context: RequestContext, organization_id: str, parent_id: str | None) -> list[StoredDocument]:
-    """Return the spaces, also deleted ones, and collections directly in a collection, in order. None is the root."""
+    """Return the spaces (also deleted) and collections that are directly in `parent_id` (None: the root), in order."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization_id)]
     contents = sorted((item for item in items if item[2].get("parent") == parent_id), key=lambda item: item[0])
@@ -240,7 +240,8 @@ def _move(op: spaces.Move | collections.Move, context: RequestContext) -> Json:
 
 
 def set_parent(document: Json, parent_id: str | None) -> None:
-    """Set the collection that contains a space or collection. None is the root. The caller must save `document`."""
+    """Set the collection that contains a space or collection. None is the root, where a space with the visibility of
+    its collection becomes private. The caller must save `document`."""
     document.pop("parent", None)
     if parent_id:
         document["parent"] = parent_id
@@ -419,7 +420,7 @@ def _duplicate_space(op: spaces.Duplicate, context: RequestContext) -> Json:
 
 @presents(collections.Collection)
 def present_collection(context: RequestContext, collection: Json) -> Json:
-    """Convert a stored collection to the API resource. Adds what the caller may do with it."""
+    """Convert a stored collection to the API resource. Adds the permissions of the caller."""
     fields = omit(collection, "position")
     collection_id, organization_id = collection["id"], collection["organization"]
     urls = {

@@ -49,7 +49,7 @@ from octavo.server.store import Json, MissingResource, WriteFailure
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
 
-_read_content = lazy("octavo.server.loader:read_content")  # lazy: only imports need the reader of folders
+_read_content = lazy("octavo.server.loader:read_content")  # lazy: reads folders, which only the import of content needs
 _pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: loads reportlab, which is large
 
 
@@ -118,7 +118,7 @@ def _upload_key(context: RequestContext, url: str) -> str | None:
 
 
 def find_uploaded_file(context: RequestContext, organization_id: str, key: str, kind: str) -> Json:
-    """Return the upload with this key. Raises Refusal if it is missing or expired, has no file or another kind."""
+    """Return the upload `key`. Raises Refusal if it is missing or expired, has no file, or is not of this `kind`."""
     upload = context.store.find(_upload_path(organization_id, key))
     if upload is None or _is_expired(context, upload):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -162,8 +162,8 @@ def _present_font(context: RequestContext, font: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
-    """Return a font with its new files. A new file replaces the files of its weight. A new file with the storage key
-    None removes them. Raises Refusal."""
+    """Return a font with its new files. A new file replaces the files of its weight. With the storage key None, these
+    files are only removed. Raises Refusal if a file cannot be used, or if the regular weight has no file."""
     new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}
@@ -336,7 +336,8 @@ def _export_pdf(op: pdf.Get, context: RequestContext) -> Json:
 
 
 def pdf_maker(context: RequestContext, payload: str, signature: str) -> Callable[[], bytes]:
-    """Check a signed PDF link, and return a function that creates the PDF. Raises Refusal or MissingResource."""
+    """Return a function that creates the PDF of a signed link. Raises Refusal if the signature is wrong or the link has
+    expired, and MissingResource if the space or revision is deleted."""
     if not hmac.compare_digest(_signature(context, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

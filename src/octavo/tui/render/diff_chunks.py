@@ -159,8 +159,8 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if `other` may be inside `block`: it begins within the source lines of the whole block, or `block`
-    has footnotes from all over the page."""
+    """Return True if `other` may be inside `block`: if `other` begins within the source lines of the whole block, or if
+    `block` has the footnotes of the page."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
@@ -181,7 +181,7 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to
+    """Yield the changes. Consecutive removed and added blocks become `Replacement`s, each with up to
     `MAX_PAIRED_BLOCKS` blocks on each side."""
     removed_blocks: list[RemovedBlock] = []
     added_blocks: list[AddedBlock] = []

@@ -111,7 +111,7 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
         if index != left.baseline and 0 <= right_index < len(right.rows):
             if " " not in (row[-1:], right.rows[right_index][:1]):
                 return "  "
-            if last == " " != row[-1:]:  # The limits of a sum are wider than its sign, and an index follows.
+            if last == " " != row[-1:]:  # As in a sum with limits that are wider than its sign, before an index.
                 return " "
     return ""
 
@@ -164,7 +164,7 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, has_equations: bool = False) -> FormulaBox:
     """Return a table of boxes as one box, with aligned columns. If there are several columns, `has_equations` aligns
-    every other column at the right, so that equals signs are below each other."""
+    the first, third, … column at the right, so that equals signs are below each other."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
@@ -194,8 +194,8 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, has_eq
 
 
 def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None) -> FormulaBox:
-    """Return `base` with a subscript and a superscript, in small characters if Unicode has them. Otherwise, they are in
-    rows of their own."""
+    """Return `base` with a subscript and a superscript. If Unicode has no small characters for both, or if a box is
+    tall, the scripts are in rows below and above `base`."""
     small_scripts = [
         None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
         for script, table in ((subscript, SUBSCRIPTS), (superscript, SUPERSCRIPTS))
@@ -316,7 +316,7 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """Return a parsed LaTeX formula. Errors are skipped. None if it is too long, too deeply nested or unreadable."""
+    """Parse a LaTeX formula, and skip invalid parts. None if it is too long, too deeply nested or unreadable."""
     source = _unescape_markdown(source) if len(source) <= MAX_FORMULA_LENGTH else source
     if len(source) > MAX_FORMULA_LENGTH or _nesting_depth(source) > MAX_FORMULA_DEPTH:
         return None
@@ -328,7 +328,7 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes that Markdown adds. In the last line, escape `%`, which begins a comment."""
+    """Return LaTeX without the backslashes that Markdown adds. Escape `%` in the last line, where it is no comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     lines_above, line, last_line = source.rpartition("\n")
     return lines_above + line + re.sub(r"(?<!\\)%", r"\\%", last_line)

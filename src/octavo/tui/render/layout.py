@@ -105,8 +105,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Split Markdown before the lines in `edges`, and where it is too long. Yield each part as its text, its first
-    line, and the line after its last."""
+    """Split Markdown before the lines in `edges`, and split parts that are too long. Yield the text of each part, its
+    first line number, and the line number after its last."""
     start = start_line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -420,7 +420,7 @@ def deferred_content(*, diagrams: bool = True) -> DeferredContent:
 
 
 async def load_operation(query: OperationQuery) -> FoundOperation:
-    """Look up an operation or webhook in its specification, in a worker thread."""
+    """Find an operation or webhook in its specification. The search runs in a worker thread."""
     return FoundOperation(await asyncio.to_thread(_find_operation, query))
 
 

@@ -310,7 +310,7 @@ class ViewState:
 
     expanded: dict[str, bool] = field(default_factory=dict)
     """True for a block that the user expanded, False for a block that the user collapsed, by block key."""
-    tabs: dict[str, int] = field(default_factory=dict)
+    tab_selections: dict[str, int] = field(default_factory=dict)
     """A number for each tab that was selected, by slug. The tab that was selected last has the highest number."""
     pan_offsets: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right, by block key."""
@@ -320,11 +320,12 @@ class ViewState:
     @property
     def snapshot(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
         """Copies of the expanded blocks, selected tabs and offsets. Equal copies mean equal rendered lines."""
-        return self.expanded.copy(), self.tabs.copy(), self.pan_offsets.copy()
+        return self.expanded.copy(), self.tab_selections.copy(), self.pan_offsets.copy()
 
     def copy(self) -> ViewState:
         """Return a copy with its own dictionaries."""
-        return ViewState(self.expanded.copy(), self.tabs.copy(), self.pan_offsets.copy(), self.overflow.copy())
+        dictionaries = (self.expanded, self.tab_selections, self.pan_offsets, self.overflow)
+        return ViewState(*(each.copy() for each in dictionaries))
 
     def pan_offset(self, key: str, overflow: int, start: int = 0) -> int:
         """Return how many cells the block `key` is scrolled to the right. `overflow` is the number of cells that do not
@@ -352,13 +353,13 @@ class ViewState:
 
     def choose_tab(self, tab: Block) -> None:
         """Select a tab and all other tabs with the same slug."""
-        self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
+        self.tab_selections[tab_slug(tab)] = max(self.tab_selections.values(), default=0) + 1
 
     def selected_tab_index(self, tabs: Block) -> int:
         """Return the index of the visible tab of a tabs block. 0 if the user has selected none of its tabs."""
-        if not self.tabs:
+        if not self.tab_selections:
             return 0
-        times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
+        times = [self.tab_selections.get(tab_slug(tab), 0) for tab in tabs.children]
         return times.index(max(times)) if times else 0
 
     def hides_child(self, parent: Block, child: Block) -> bool:

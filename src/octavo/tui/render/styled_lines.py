@@ -45,8 +45,8 @@ class Clickable:
     """Target of a click on a text. All texts of the same link share this object, even on several lines."""
 
     kind: str
-    """Kind of the clicked text: `link`, `image`, `file`, `fold` (collapsible block), `tab`, `note` (footnote), or a
-    button for `ask`, `search` or `select`."""
+    """Kind of the clicked text: `link`, `image`, `file`, `fold` (collapsible block), `tab`, `note` (footnote), or for
+    a button `ask`, `search` or `select`."""
     target: str
     """URL of a link, key of a block, label of a footnote, or query of a button. `page KEY` is a page in a diff."""
     index: int = 0
@@ -100,7 +100,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
-        """Return a copy with other text. `offset` is the number of cells by which the old text moves to the right."""
+        """Return a copy with the text `pieces`, in which the old text is `offset` cells farther to the right."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[StyledText]) -> Line:
@@ -189,7 +189,7 @@ def pan_pieces(
         low, high = low + cells(text[:first]), low + cells(text[:last])
         middle = crop(pieces, low, high)
     left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if has_left else []
-    # Spaces before `more`, so that it is always at the right edge.
+    # Put spaces before `more`, so that `more` is always at the right edge.
     blank = " " * (width - width_of([*left, *middle]) - cells(more))
     right = [_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if has_right else []
     return [*left, *middle, *right]
@@ -393,7 +393,7 @@ def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
 
 
 def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: StyledText) -> list[SplitLine]:
-    """Return lines that show columns of lines side by side, with `gap` between columns. The last one is not padded."""
+    """Return lines that show columns of lines side by side, with `gap` between. The last column is not padded."""
     rows: list[SplitLine] = []
     for lines in zip_longest(*columns):
         pieces: list[StyledText] = []
@@ -461,7 +461,7 @@ _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 
 
 def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
-    """Return styled text as lines of at most `width` cells. Line feeds end lines. The module says where lines break."""
+    """Return styled text as lines of at most `width` cells. Line feeds end lines. See the docstring of the module."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
     if "\n" not in text and cells(text) <= width:

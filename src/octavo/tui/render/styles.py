@@ -414,13 +414,13 @@ _SHAPE_WORDS = frozenset(
         "fab",
     )
 )
-"""Words that are left out of icon names, such as `circle`, unless no other word is left."""
+"""Words such as `circle`, which are removed from an icon name that has other words."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_NAME_LENGTH = 50
 
 
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
-    """Return the character for an icon, one or two cells wide. None if there is none, or with `ascii` none in ASCII."""
+    """Return the character for an icon, one or two cells wide, or None. With `ascii`, return only ASCII characters."""
     sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
@@ -434,8 +434,8 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for the icon `name`. Without one, shapes (`circle`) and parts at the end are left out: then
-    `file-pdf` looks like `file`. A single letter becomes upper case. None if no character is found."""
+    """Return the character for the icon `name`. If it has none, leave out shapes (`circle`), then parts at the end, so
+    that `file-pdf` looks like `file`. A single letter becomes upper case. None if no character is found."""
     if sign := _signs().get(name):
         return sign
     parts = _name_parts(name[:_MAX_NAME_LENGTH])
