@@ -35,7 +35,7 @@ ACCOUNTS_FILE = "accounts.json"
 
 class StorageNames:
     """The names under which Octavo stores the data of accounts, kept in a file that has digests of tokens,
-    not the tokens. If the file cannot be written, they are valid for this run only."""
+    not the tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
@@ -49,7 +49,7 @@ class StorageNames:
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
-        """Return the storage name of a session's account, or of its token until `record_user` was called."""
+        """Return the storage name of a session's account, or of its token while the account is unknown."""
         if access.token is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, with which the next run computes the same digests

@@ -322,7 +322,7 @@ def max_body_bytes(spec: Spec) -> int:
 
 
 async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
-    """Return a body as an object of the type that `spec` declares. Raises BadResponse."""
+    """Return a body as an object of the type that `spec` declares. Raises BadResponse if the body does not match."""
     if has_no_body(spec):
         return None
     if not body:
@@ -350,7 +350,7 @@ async def parse_body(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Return the items on a page of a list, and the cursor of the next page. Raises BadResponse."""
+    """Return the items on a page of a list, and the cursor of the next page, if any. Raises BadResponse without items."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     next_page = page.get("next")

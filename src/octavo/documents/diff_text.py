@@ -109,7 +109,7 @@ def split_tokens(runs: Iterable[Run], link_texts: Collection[str] = ()) -> list[
 
 
 def slices(text: str) -> Iterator[str]:
-    """Yield parts of at most `SLICE_LENGTH` characters, because expressions on a longer text block all threads."""
+    """Yield parts of at most `SLICE_LENGTH` characters, because a search in a longer text would block all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -199,7 +199,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the compared text. If there are other changes, punctuation with a new format counts as unchanged."""
+        """Return the compared text. If it has any other change, punctuation with a new format counts as unchanged."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

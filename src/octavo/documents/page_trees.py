@@ -204,7 +204,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
-    """Return `pages` plus the pages of `old_pages` with `missing_ids`, at their old positions."""
+    """Return `pages` plus the `missing_ids` of `old_pages`, at their old positions, or at the root without a parent."""
     old_parent_of, present_parents = parent_ids(old_pages), parent_ids(pages)
     old_pages_by_id = {page["id"]: page for page in walk(old_pages)}
     for page_id in old_parent_of:
@@ -303,7 +303,7 @@ def inline_text(inline: str) -> str:
 
 
 def escape_markdown(words: str) -> str:
-    """Return a text as one line of inline Markdown, in which signs such as `*`, formulas and tags are escaped."""
+    """Return a text as one line of inline Markdown. Signs such as `*`, formulas and tags are escaped, list markers not."""
     return re.sub(r"[\\`*_\[\]<>#&~!]|\$(?=\$)|\{(?=%)", r"\\\g<0>", " ".join(words.split()))
 
 
@@ -324,7 +324,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of an earlier sibling, unless `main` has the duplicate."""
+    """Return the pages of `after` with the title or slug of an earlier sibling, if this is not already so in `main`."""
     new_nodes, main_nodes = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
     parents_before = parent_ids(main_nodes)

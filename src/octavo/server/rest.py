@@ -272,7 +272,7 @@ SortKey = tuple[Any, ...]
 
 
 def order_key(stored_position: int, document: Json) -> SortKey:
-    """Return the sort key of a document. Without `position`, add one: after all others, in the order of creation."""
+    """Return the sort key of a document, and set a missing `position`: after all others, in the order of creation."""
     position = document.get("position", [_LAST_POSITION, stored_position])
     document["position"] = position if isinstance(position, list) else [position]  # Older versions saved integers.
     return (document["position"], stored_position)

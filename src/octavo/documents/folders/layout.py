@@ -137,7 +137,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
-    """Merge front matter by key. Return its lines. Conflict markers name `local` and `main` as in `marker_labels`."""
+    """Return the lines of front matter, merged by key. Conflict markers have `marker_labels` for `local` and `main`."""
     versions = [_lines_by_key(PageFile(each).lines) for each in (base, local, main)]
     lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -463,7 +463,7 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
     for page in revision.walk():
         if page.type == "document":
             path = page_path(page)
-            is_taken = page.git is None and path in git_paths  # The former home page may have it.
+            is_taken = page.git is None and path in git_paths  # The former home page may have this path.
             yield page.id, f"{page.slug}.md" if is_taken and not page.path else path, "page", False
     for reusable in revision.reusable_contents:
         name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(reusable.title)}.md"

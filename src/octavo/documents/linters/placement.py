@@ -76,8 +76,8 @@ class LintedPage:
 def to_page_findings(
     reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, column_unit: ColumnUnit
 ) -> Iterator[Finding]:
-    """Yield findings on a page for the reports of the linter `tool`. `linted_text` is the text that the linter checked.
-    `column_unit` is the unit of columns in reports that do not set one."""
+    """Yield the findings on a page, from the reports of the linter `tool`, without findings on text that was not added.
+    `linted_text` is the text that the linter checked. `column_unit` is for reports that do not set one."""
     lines, linted_lines = page.text.split("\n"), linted_text.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):
@@ -136,7 +136,7 @@ def _is_about(path: str, file_path: str) -> bool:
 def _location(
     report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], column_unit: ColumnUnit
 ) -> FileRange:
-    """Return the location on the page of a reported finding, in code points. `column_unit` is the unit in `report`."""
+    """Return the location on the page of a reported finding, in code points. Its own columns are in `column_unit`."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)
@@ -216,7 +216,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _unchanged_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return ranges of words, by line in `line_numbers`, that occur in `before` at least as often as in `after`."""
+    """For each line of `after` in `line_numbers`, return the ranges of words that `before` has at least as often."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     unchanged_ranges: dict[int, list[tuple[int, int]]] = {
@@ -246,7 +246,7 @@ def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _without(ranges: Iterable[tuple[int, int]], unchanged: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of `ranges` outside `unchanged`. A range may be empty: it stands for a deletion."""
+    """Yield the parts of `ranges` outside `unchanged`, and the empty ranges (deletions) not inside `unchanged`."""
     for start, end in ranges:
         if start == end:
             if not any(first < start < last for first, last in unchanged):

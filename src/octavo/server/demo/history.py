@@ -65,7 +65,7 @@ class DemoIds:
 
 def find_page(context: RequestContext, at: ContentRef, file_name: str) -> Json:
     """Return the page that was loaded from the file `file_name`. For a page that a change request added, `file_name` is
-    its slug. Raises LookupError."""
+    its slug. Raises LookupError if there is no such page."""
     pages = [page for page in page_trees.walk(get_revision_at(context, at)["pages"]) if _source_file(page) == file_name]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file_name}.")

@@ -21,7 +21,7 @@ from octavo.tui.render.conflict_lines import (
     ConflictView,
     PageConflict,
     UnconflictedText,
-    labelled_rule,
+    labeled_rule,
     render_conflict,
     render_page_conflict,
     render_unconflicted,
@@ -160,7 +160,7 @@ class ConflictContents(Contents):
         if chunk.kind in ("collapsed", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
             right = [StyledText(hint, styles.muted)] if chunk.kind == "collapsed" else []
-            return [Line([]), labelled_rule(styles, [StyledText(chunk.text, styles.muted)], right, width)]
+            return [Line([]), labeled_rule(styles, [StyledText(chunk.text, styles.muted)], right, width)]
         if chunk.conflict is None:
             return render_unconflicted(context, chunk.diff, width) if chunk.diff is not None else []
         conflict, numbering = chunk.conflict, (chunk.number, self.count)

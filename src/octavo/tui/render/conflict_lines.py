@@ -284,7 +284,7 @@ def render_unconflicted(context: LayoutContext, chunk: DiffChunk, width: int) ->
     return _without_numbers(render_diff_chunk(context, chunk, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
 
 
-def labelled_rule(
+def labeled_rule(
     styles: Styles, left: list[StyledText], right: list[StyledText], width: int, style: Style | None = None
 ) -> Line:
     """Return a horizontal line that contains the text `left` near its left end, and `right` near its right end."""
@@ -375,7 +375,7 @@ def _framed_lines(
     right = [StyledText(status, style + Style(bold=True))] if status else []
     end_style = styles.warning if status == "Not resolved" else styles.line
     return [
-        labelled_rule(styles, title_pieces, right, width, line_style),
+        labeled_rule(styles, title_pieces, right, width, line_style),
         *lines,
         Line([decoration(styles.glyphs.horizontal * width, end_style)]),
     ]

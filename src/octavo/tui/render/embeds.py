@@ -286,7 +286,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_column_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and which are its heading. `has_column_titles` puts column titles above cells."""
+    """Return the lines of a card, and the range of the heading. `has_column_titles` puts column titles above cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []
@@ -538,7 +538,7 @@ class ImageReference:
     """URL of the variant for dark themes. Empty if there is none."""
 
     def source_for(self, *, dark: bool) -> str:
-        """Return the URL of the variant for dark or for light themes."""
+        """Return the URL of the image for a dark or a light theme. Without a dark variant, both are the same."""
         return self.dark if dark and self.dark else self.src
 
 

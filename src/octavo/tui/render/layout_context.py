@@ -324,8 +324,8 @@ class ViewState:
 
     def copy(self) -> ViewState:
         """Return a copy with its own dictionaries."""
-        dictionaries = (self.expanded, self.tab_selections, self.pan_offsets, self.overflow)
-        return ViewState(*(each.copy() for each in dictionaries))
+        expanded, tab_selections, pan_offsets = self.snapshot
+        return ViewState(expanded, tab_selections, pan_offsets, self.overflow.copy())
 
     def pan_offset(self, key: str, overflow: int, start: int = 0) -> int:
         """Return how many cells the block `key` is scrolled to the right. `overflow` is the number of cells that do not

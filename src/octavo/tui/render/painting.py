@@ -68,8 +68,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
     """Return the text of `lines` without borders and bullets, for copying. `start` is in the first line, `end` in the
-    last. Each is the index of a line and of a letter, `margin` included. None stands for the start or end of `lines`.
-    If the sign at the edge of a wide line is between them, the text scrolled out of view there is included."""
+    last. Each is (index of a line, index of a letter counted with `margin`). None stands for the start or end of
+    `lines`. If the sign at the edge of a wide line is copied, so is the text that is scrolled out of view there."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         first_column = start[1] - margin if start is not None and start[0] == number else 0
@@ -93,7 +93,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row for the bottom of a pane, with `sign` and `text` at the left and `parts` at the right. `is_typing`
-    shows a cursor after `text`. If space is short, the last of `parts` is left out last."""
+    shows a cursor after `text`. If space is short, some of `parts` are left out, the last part only if it is alone."""
     separator = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -246,7 +246,7 @@ class BlockTextFinder:
     ) -> Iterator[tuple[_BlockText, str]]:
         path = (*ancestors, block)
         texts = [self._text_of(block), block.text]
-        # A tab shows its title above, even if it is not selected. A section and a link block show other texts.
+        # The tabs block shows the title of a tab. An OpenAPI section and a page link do not show their attributes.
         if has_start(block) and block.kind not in ("tab", "api-section", "content-ref"):
             attrs = {**block.attrs, "path": f"{block.attrs.get('host', '')}{block.attrs.get('path', '')}"}
             texts += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := attrs.get(name), str)]

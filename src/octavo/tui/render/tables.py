@@ -73,7 +73,7 @@ _LONG_WORD = 16
 """A part of a word that is at most this wide in cells is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_PLAIN_WORD = 2000, 32
 _LINES_PER_ADDED_LINE = 4
-"""A table may get one more line per this number of lines (at least one) to keep words whole."""
+"""To keep words whole, a table may become longer by one line per this number of lines, but at least by one line."""
 
 
 class _LongestWords(NamedTuple):
@@ -158,7 +158,7 @@ def fit_columns(
     hints: Sequence[int] = (),
 ) -> TableGrid:
     """Return the table with column widths that fit into `available_width` cells if possible. Words are broken only if
-    necessary. `hints` has the width in cells of each column that is set in the page, or 0."""
+    necessary. `hints` has for each column the width in cells that the page sets, or 0."""
     all_rows = head + body
     texts = [[cell_text(row[index]) for row in all_rows] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
@@ -274,7 +274,7 @@ def _widths_with_whole_words(
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths that keep more of the longest words whole, else return `widths`. `longest_words` are the
+    """Return column widths that keep more of the longest words whole, or `widths` if none do. `longest_words` are the
     widths of these words. The table may become slightly longer."""
     broken_indexes = [index for index, width in enumerate(widths) if longest_words[index] > width]
     max_lines = 0
