@@ -55,7 +55,7 @@ class StoreTimeout(StoreUnavailable):
 
 
 class Keyring:
-    """Stores tokens in the keyring of the system. All methods that access the keyring raise StoreUnavailable."""
+    """Stores tokens in the keyring of the system. A method that cannot use the keyring raises StoreUnavailable."""
 
     name = "keyring"
     """Name of this store in the profiles file."""

@@ -75,7 +75,7 @@ class Blame(Generic[V]):
 
     def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
         """Look for the new blocks of the last compared version on other pages, from which they may have moved. `pages`
-        has each of these pages before and after that version, by ID. The second is None if the page was deleted."""
+        has other pages before and after that version, by ID. The second document is None for a deleted page."""
         for page_id, (before, after) in pages.items():
             new_texts = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved_keys = {

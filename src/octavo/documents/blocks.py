@@ -67,7 +67,7 @@ The text of `runs` is as displayed, with escapes resolved. `text` is exactly as 
 
 | run        | text              | attrs                                                  | link                       |
 |------------|-------------------|--------------------------------------------------------|----------------------------|
-| text       | words             | color, background (names, `$names` or CSS colours)     | URL, if it is a link       |
+| text       | words             | color, background (names, `$names` or CSS colors)      | URL, if it is a link       |
 | code       | words             |                                                        | URL, if it is a link       |
 | math       | LaTeX             |                                                        |                            |
 | image      | alternative text  | src, dark, width, height, size, title                  | target of a click          |
@@ -429,7 +429,7 @@ def max_page_tokens(length: int) -> int:
 
 
 def max_table_rows(columns: int) -> int:
-    """Return the maximum number of rows of a Markdown table. Further rows are shown as Markdown source."""
+    """Return the maximum number of rows of a Markdown table with `columns`. Further rows are shown as Markdown source."""
     return max(1, (MAX_BLOCK_TOKENS - 1000) // (2 + 3 * columns))
 
 

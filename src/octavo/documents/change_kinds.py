@@ -228,7 +228,7 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change, including those of changed rows, but not of other inner entries. May be empty."""
+        """Return the kinds of a change, including those of changed rows, but not of other inner entries, or none."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property

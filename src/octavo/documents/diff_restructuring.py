@@ -337,7 +337,7 @@ def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
     """Return one draft for `pairs`, with drafts for the containers of the new version inside. `old_containers` maps the
-    `id()` of these to the same container in the old version. If None, only lists and items are matched."""
+    `id()` of these containers to their old versions. If None, only lists and items are matched."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
@@ -412,8 +412,8 @@ def _restructured_draft(
 def _containers_around_removed(
     removed: _NodeInContainers, path: Sequence[Node], following: Sequence[Node], old_versions: Mapping[int, Node]
 ) -> Sequence[Node]:
-    """Return in which of the open containers, `path`, to show a removed block: those that contained it, or those that
-    contain the next block, `following`, if these are more. For a heading, always the containers of the next block."""
+    """Return in which of the open containers `path` to show a removed block: in its old containers, or if these are
+    fewer, in the containers `following` of the next block. A heading is always shown in those of the next block."""
     around_following = [node for node, other in zip(path, following, strict=False) if node is other]
     if removed.node.kind == "heading":
         return around_following

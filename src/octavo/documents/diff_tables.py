@@ -383,7 +383,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, old_texts: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Compare a new block with the old versions of its texts, which `old_texts` has by `id()` of the new text."""
+    """Compare a new block with the old versions of its texts. `old_texts` has them by the `id()` of the new text."""
     if node.kind in _TEXT_KINDS and old_texts[id(node)].block.runs == node.block.runs:
         return DraftEntry("same", _with_cell_text(node, old_texts), node)
     return compare(_with_cell_text(node, old_texts), node)
@@ -414,7 +414,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the old version of the table `grid`. Its only texts are `old_texts`, given by `id()` of the new cell."""
+    """Return the old version of the table `grid`, with only the texts in `old_texts`, by the `id()` of the new cell."""
     rows = []
     for row in grid.children:
         cells = [

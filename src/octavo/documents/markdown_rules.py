@@ -80,7 +80,7 @@ def heading_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _read_with_line(state: StateBlock, line: int, text: str, read: Callable[[], bool]) -> bool:
-    """Return the result of `read`. While it runs, `line` has `text`, which is put at the end of the source."""
+    """Return the result of `read`, while `line` has the content `text`. Until then, the source ends with `text`."""
     source, old_line = state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line])
     state.src += text
     state.bMarks[line], state.eMarks[line], state.tShift[line] = len(source), len(state.src), 0
@@ -426,7 +426,7 @@ def _container_end(state: StateBlock, start: int, end: int) -> int:
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove the indentation from the lines after HTML, because it would make them code."""
+    """Remove the indentation of the lines after HTML, which would otherwise become code."""
     surplus_width = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus_width >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus_width, state.tShift[line])
@@ -652,7 +652,7 @@ def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanne
 
 
 def _is_cjk_boundary(outside: str, mark: str, inside: str) -> bool:
-    """Return whether a mark can stand between a letter such as `的` outside the formatted text and a letter inside."""
+    """Return whether `mark` can be between a CJK letter `outside` and a sign `inside`, or with `_` any character."""
     if isWhiteSpace(ord(inside)) or outside < _FIRST_CJK or mark.startswith("__"):
         return False
     is_letter = any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)

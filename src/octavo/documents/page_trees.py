@@ -303,7 +303,7 @@ def inline_text(inline: str) -> str:
 
 
 def escape_markdown(words: str) -> str:
-    """Return a text as one line of inline Markdown. Signs such as `*`, formulas and tags are escaped, list markers not."""
+    """Return a text as one line of inline Markdown. Escape signs such as `*`, formulas and tags, not list markers."""
     return re.sub(r"[\\`*_\[\]<>#&~!]|\$(?=\$)|\{(?=%)", r"\\\g<0>", " ".join(words.split()))
 
 

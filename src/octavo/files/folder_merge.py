@@ -306,7 +306,7 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
-        """Return the file's local content, None if there is none. If its path must change, add it to `renamed`."""
+        """Return the file's local content, or None. If the pull moves the file, record this in `result.renamed`."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
@@ -335,7 +335,7 @@ class FolderMerge:
         listed_paths.append(path)
 
     def _write_if_changed(self, incoming: IncomingFile, data: bytes) -> None:
-        """Write `data` if the file's path or content changes. Used if the pull changes at most links in the file."""
+        """Plan to write `data` if the file's path or content changes. For files of which a pull changes only links."""
         if incoming.path in {new for _, new in self.result.renamed}:
             self._new_data_by_path[incoming.path] = data
         elif data != self.local.data.get(incoming.path, data):
@@ -370,7 +370,7 @@ Report = Callable[[str], object]
 
 
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
-    """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError, NotPulled."""
+    """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError or NotPulled."""
     revision = await reader.revision()
     if revision.id == folder.revision_id and folder.files and not folder.skipped_ids:
         paths_by_id = {file.id: file.path for file in folder.files.values() if file.id}
@@ -419,7 +419,7 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision with its paths in this folder, and by item ID, the paths after a first pull."""
+    """Return the layout of a revision in this folder, and the paths that a first pull would give its items, by ID."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths_by_id: dict[str, str] = {}
     file_ids = {file.id for file in revision.files}

@@ -45,7 +45,7 @@ from octavo.server.store import Json, MissingResource, WriteFailure
 
 _openapi_document = lazy("octavo.api.openapi_document:document")  # lazy: builds the schemas of all models
 _pdf_maker = lazy("octavo.server.handlers.uploads:pdf_maker")
-_find_pending = lazy("octavo.server.handlers.uploads:find_usable_upload")
+_find_usable_upload = lazy("octavo.server.handlers.uploads:find_usable_upload")
 _receive_file = lazy("octavo.server.handlers.uploads:receive_file")
 
 
@@ -233,7 +233,7 @@ class Platform:
     async def _receive_upload(self, request: Request) -> Response:
         # No API key is required, because the secret in the URL permits the upload.
         url_parameters = request.path_params
-        upload = await self._in_thread(lambda: _find_pending(self.context, **url_parameters))
+        upload = await self._in_thread(lambda: _find_usable_upload(self.context, **url_parameters))
         async with AsyncExitStack() as lock_stack:
             data = await self._read_body(request, upload["size"], lock_stack)
             await self._in_thread(lambda: _receive_file(self.context, **url_parameters, data=data))

@@ -197,7 +197,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document and return it. A new one becomes the last in its collection, an old one keeps its place."""
+        """Save and return a document. A new document becomes the last of its collection, others keep their position."""
         self._cached_rows = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"

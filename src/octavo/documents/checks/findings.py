@@ -55,7 +55,7 @@ class Finding:
     page: str = ""
     """The path of the page in its space. Empty for files that are not pages."""
     block_key: str = ""
-    """Empty if the problem is in no block."""
+    """The key of the block with the problem. Empty if there is none."""
     words: str = ""
     """The words that the finding is about, usually the text at `location`. Empty for whole lines or files."""
     suggestion: str | None = None
@@ -181,7 +181,7 @@ class LocationFinder:
         return FileRange(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
 
     def offset(self, line: int, column: int) -> int:
-        """Return the index in the source of a line, counted from 0, and a column, counted from 1."""
+        """Return the index in the source for a line, counted from 0, and a column, counted from 1."""
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of `tag`: for an end tag, the last up to `line`, else the next, or if none, of the line."""
+        """Return the range of the first `tag` from `line` on, or of the last end tag `tag` up to `line`, else of `line`."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
