@@ -126,7 +126,7 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
             draft.title = diff_runs(old.block.runs, new.block.runs)
         draft.children = _compare_siblings(old.children, new.children)
         if draft.settings and new.kind == "figure" and all(inner.status == "same" for inner in draft.children):
-            draft.children = None  # Show the image, because its settings changed. As unchanged, it would be collapsed.
+            draft.children = None  # Show the image, because its settings changed. Unchanged images are collapsed.
     elif "code" in (old.kind, new.kind):
         pass  # The code block is shown with all its lines below the paragraph, so its text is not compared.
     elif old.block.runs or new.block.runs:

@@ -198,8 +198,8 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_ids_of_copies(
     gaps: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node], movable_ids: Set[int]
 ) -> set[int]:
-    """Return the look IDs of blocks that equal a block elsewhere only because one of them was edited in place. In each
-    edit, only one of the old and the new block may be movable."""
+    """Return the look IDs of blocks that equal a distant block only because one of the two was edited, and not moved.
+    In each edit, only one of the old and the new block may be movable."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
     # After a copy is found, the next edit of a series may have only one movable block. So search both ways.
@@ -600,7 +600,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     for i in range(len(old)) if 0 < len(old) * len(unmatched_indexes) <= _MAX_COMPARED_SECTIONS else ():
         if i not in counterparts and len(before[i]) >= _MIN_SECTION_LENGTH:
             previous = max((j for other, j in counterparts.items() if other < i), default=-1)
-            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # Of equal copies, prefer the next.
+            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # If sections are equal, prefer the next.
             index = most_similar(before[i], [after[j] for j in unmatched_indexes], _MIN_SECTION_SIMILARITY)
             if index is not None:
                 pair(i, unmatched_indexes[index], _MIN_SECTION_SIMILARITY)

@@ -195,7 +195,7 @@ class RestructuredBlocks:
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """Text such as `list → hint`. Without `old` and `new`, about the next entry. Empty if `entries` have notes."""
+    """Text such as `list → hint`, about the next entry if `old` and `new` are empty. Empty if `entries` have notes."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes of the new blocks and of their content. For a replaced section, its removed and added blocks."""
 

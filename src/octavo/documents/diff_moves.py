@@ -87,7 +87,8 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
     finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
-    all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]  # Moved containers have new ones.
+    # Computed again, because the drafts inside moved containers have changed.
+    all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     finder.move_equal(_unique_drafts(drafts, all_drafts, "figure", _look_id), _look_id)
     finder.move_neighbors(sibling_lists)
     for draft in containers:
@@ -350,7 +351,7 @@ class _KeptWords:
         """Number of words in moved blocks, which `count_in_entries` does not return."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
-        """Return the number of words that stayed in place. Add the words in moved blocks to `moved_count` instead."""
+        """Return the number of words that neither changed nor moved. Add the words in moved blocks to `moved_count`."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: DiffEntry) -> int:

@@ -166,7 +166,7 @@ def _split_or_joined_ranges(
 
 def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
     """Return whether one text was cut in two, or two texts were joined. The whole text must begin and end with the same
-    words as its two parts together, but may differ in between. No part alone may begin and end so."""
+    words as its two parts together, but may differ in between. No part alone may begin and end like the whole text."""
     parts, whole = (old, new[0]) if len(old) > len(new) else (new, old[0])
     return _have_equal_ends(whole, [*chain(*parts)]) and not any(_have_equal_ends(whole, part) for part in parts)
 

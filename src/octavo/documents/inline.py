@@ -382,7 +382,7 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Return the platform tags of a text and the tuples of runs between these, in order, and the text's anchors."""
+    """Return the content of a text in order: tuples of runs, and platform tags. Also return the anchors in the text."""
     builder = RunBuilder()
     content: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():

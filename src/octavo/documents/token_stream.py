@@ -183,7 +183,7 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """Parses a source into tokens of top-level blocks. After `blocks`, `parsed_to` and `diagnostics` are complete."""
+    """Parses a source into tokens of top-level blocks. At the end of `blocks`, the other results are complete."""
 
     def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
         """Parse about `slice_length` characters of `source` at a time, and stop after about `max_tokens` tokens."""
@@ -344,7 +344,7 @@ class TokenStream:
         return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _take_footnotes(self, tokens: list[Token]) -> list[Token]:
-        """Return tokens without footnote definitions. These go to `_notes`, for the end of the page."""
+        """Move footnote definitions to `_notes`, for the end of the page. Return the other tokens."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining_tokens: list[Token] = []

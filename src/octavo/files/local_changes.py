@@ -136,7 +136,7 @@ def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:
 def merge_contents(
     base: TableOfContents, local: TableOfContents, server: TableOfContents, *, edited_ids: Collection[str]
 ) -> TableOfContents:
-    """Return `local` with the changes from `base` to `server`. Pages in `edited_ids` stay even if deleted there."""
+    """Return `local` with the changes from `base` to `server`, except deletions of pages in `edited_ids`."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, is_edited=lambda before, after: after["id"] in edited_ids)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]

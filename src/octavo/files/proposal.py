@@ -73,7 +73,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request to add to. None for the one of the last proposal if that is not merged, else a new one."""
+    """The change request to add to. None to use that of the last proposal, or if it was merged, a new one."""
     local: LocalFiles = field(init=False)
     baseline: Baseline = field(init=False)
     head: Revision = field(init=False)

@@ -29,7 +29,7 @@ LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
 """Maximum number of requests that are handled at the same time. Further requests get the status 503."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Maximum number of open connections. A further one closes the connection that waited longest for its client."""
+"""Maximum number of open connections. Another connection closes the one that waited longest for its client."""
 HEADER_SIZE_LIMIT = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 
@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, requests for other servers, and any above `REQUEST_LIMIT`."""
+    """ASGI middleware that refuses requests of web pages, for other servers, or above the `REQUEST_LIMIT`."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -25,7 +25,7 @@ _PAIR_LIMIT = 50_000
 _WORD_LIMIT = 8_000
 """A text with more words is not compared word by word."""
 _MIN_SHARED = 0.4
-"""Two blocks belong together only if they share at least this share of the words of the shorter block."""
+"""Minimum share of the words of the shorter block that two related blocks have in common."""
 _NOTATION = re.compile(r"</?[a-z][^<>]*>|\\|\b_+|_+\b", re.I)
 """HTML tags, backslashes, and underscores around words."""
 

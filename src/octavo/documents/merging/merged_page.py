@@ -260,7 +260,7 @@ class _Assembler:
 
 
 def _set_markers(items: list[list[Fragment]], marker: str) -> None:
-    """Number the items if `marker` is `1`, else give them the bullet `marker`."""
+    """Number the items if `marker` is `1`, else give them the bullet `marker`. Stop at an item of the other kind."""
     first: int | None = None
     for count, fragments in enumerate(items):
         index = next((n for n, each in enumerate(fragments) if each.text), None)
@@ -342,7 +342,7 @@ def read_marked_page(text: str, original_merge: MergedPage | None = None) -> Mer
 
 
 def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
-    """Add `text`, which is before a conflict. `gap` is the original white space after the text, None if unknown."""
+    """Add the `text` before a conflict to `children`. `gap` is the original white space after it, None if unknown."""
     if not text:
         return
     stripped = text.rstrip("\n")

@@ -175,7 +175,7 @@ def _is_redundant(context: RequestContext, link: Json) -> bool:
         return True
     other_links = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
     same_target = [other for other in other_links if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
-    # Of links with the same role, max returns the first, which is the oldest.
+    # If several links have the highest role, `max` returns the first, which is the oldest.
     highest_link = max(same_target, key=lambda each: (None, *ROLES).index(each.get("level", each.get("role"))))
     return bool(highest_link["id"] != link["id"])
 

@@ -72,7 +72,7 @@ class CommentPresenter:
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base_id}")
 
     def present_comment(self, comment: Json, format: Format | None = None) -> Json:
-        """Convert a stored comment to the API resource, with the body in `format`. Adds what the caller may do."""
+        """Convert a stored comment to the API resource, with the body in `format`. Adds the caller's permissions."""
         path = f"{self.path}/{comment['id']}"
         result = self._present_message("comment", path, comment, format)
         result["replies"] = self.context.store.count(f"{path}/replies")
@@ -82,7 +82,7 @@ class CommentPresenter:
         return result
 
     def present_reply(self, comment_id: str, reply: Json, format: Format | None = None) -> Json:
-        """Convert a stored reply to the API resource, with the body in `format`. Adds what the caller may do."""
+        """Convert a stored reply to the API resource, with the body in `format`. Adds the caller's permissions."""
         return self._present_message("comment-reply", f"{self.path}/{comment_id}/replies/{reply['id']}", reply, format)
 
     def may_edit(self, message: Json) -> bool:

@@ -319,7 +319,7 @@ class ContentEditor:
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
         """Return `page` with new `fields`. Remember the new text `markdown` for `finish`, unless it is None. If the
-        title is also the first heading, and only `title` or only `markdown` is given, both are changed."""
+        title is also the first heading, and only `title` or only `markdown` is given, change title and heading."""
         old_title = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

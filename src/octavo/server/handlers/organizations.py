@@ -258,7 +258,7 @@ def _fill_in_team(op: teams.Create | teams.Update, context: RequestContext, team
 
 
 def _add_to_team(context: RequestContext, team: Json, user_id: str, role: str | None = None) -> None:
-    """Add a member to a team, or change their role. Without `role`, the role stays, or is `member` if new."""
+    """Add a user to a team, or change the user's role. Without `role`, a new user gets the role `member`."""
     context.store.get(f"/orgs/{team['organization']}/members/{user_id}")
     path = f"{team_path(team)}/members/{user_id}"
     membership = context.store.find(path) or {"role": "member"}
@@ -352,7 +352,7 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 
 @presents(organizations.Organization)
 def present_organization(context: RequestContext, organization: Json) -> Json:
-    """Convert a stored organization to the API resource. Adds what the caller may do with it."""
+    """Convert a stored organization to the API resource. Adds the permissions of the caller."""
     public_fields = omit(organization, "logo")
     if (content := public_fields.get("defaultContent")) and not _has_site(context, organization, content["site"]):
         del public_fields["defaultContent"]

@@ -74,7 +74,7 @@ class PageComparison:
         return id(block) in self._old_block_ids
 
     def with_page_options(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
-        """Return a copy with other changes of the page options. The texts are not compared again."""
+        """Return a copy with the changes of page options `metadata`. The texts are not compared again."""
         copied = copy(self)
         object.__setattr__(copied, "diff", replace(self.diff, metadata=metadata))
         return copied

@@ -328,8 +328,8 @@ class ViewState:
         return ViewState(expanded, tab_selections, pan_offsets, self.overflow.copy())
 
     def pan_offset(self, key: str, overflow: int, start: int = 0) -> int:
-        """Return how many cells the block `key` is scrolled to the right. `overflow` is the number of cells that do not
-        fit. `start` is the offset until the user scrolls the block."""
+        """Return how many cells the block `key` is scrolled to the right. Store `overflow`, the number of cells that do
+        not fit. `start` is the offset until the user scrolls the block."""
         self.overflow[key] = overflow
         if start:
             self.pan_offsets.setdefault(key, start)

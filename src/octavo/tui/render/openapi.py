@@ -309,7 +309,7 @@ def _status_piece(status: str, styles: Styles) -> StyledText:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. Only name schemas in `shown`, which are above. Render others, and add them to `shown`."""
+    """Render a response. A schema in `shown` is already above, so only its name is rendered. Add others to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [decoration("  "), StyledText(" ".join(response.description.split()), styles.text)]
