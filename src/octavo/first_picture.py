@@ -79,7 +79,7 @@ class FirstPicture:
 
     @property
     def is_saved(self) -> bool:
-        """True if a picture is saved. It may be for another terminal."""
+        """True if a picture is saved. The picture may be for another terminal."""
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:

@@ -33,7 +33,8 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """Optional libraries: Octavo imports the `modules`, and pip installs the `packages`. `purpose` is what they do."""
+    """Optional libraries: Octavo imports the `modules`, and pip installs the `packages`. `purpose` is what the
+    libraries do."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]

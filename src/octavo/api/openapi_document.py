@@ -62,7 +62,7 @@ _MAY_BE_MISSING = frozenset(
         "SiteSpace.hasAdvancedCustomizationFeature",
     }
 )
-"""Fields that the embedded server does not always send. It always sends all others, unless they can be null."""
+"""Fields that the embedded server does not always send. Other fields are always sent, unless they can be null."""
 
 
 @cache

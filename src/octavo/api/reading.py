@@ -38,8 +38,8 @@ _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
-    """Return an invalid response body as an object without its unreadable parts. `unreadable` of the object is their
-    number. Raises ValueError if nothing can be read."""
+    """Return an invalid response body as an object without its unreadable parts. The field `unreadable` of the object
+    has their number. Raises ValueError if nothing can be read."""
     partial = _PartialValue(json_of(body))
     if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
         partial.remove(invalid)
@@ -93,7 +93,7 @@ class _PartialValue:
         """Number of parts removed from each object or list, by its `id()`."""
 
     def remove(self, error: ValidationError) -> None:
-        """Remove the parts that a validation error is about. Raises `error` if one of them is the whole value."""
+        """Remove the parts that a validation error is about. Raises `error` if a part is the whole value."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
         paths = {
             tuple(step for step in wrong.path if not isinstance(step, _UnionMember))
@@ -140,7 +140,7 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return `errors`, but per union only those of one type: the first that the value's tag does not contradict."""
+    """Return `errors`, but per union only errors of one type: the first that the value's tag does not contradict."""
     members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """By path of a value in a union: the tried types, each True if the tag of the value contradicts the type."""
     for path, kind in errors:

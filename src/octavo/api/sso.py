@@ -11,7 +11,7 @@ from octavo.api.teams import Team
 from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
 NO_SSO_URL = "about:blank"
-"""Sign-in URL that the API requires as long as there is no real one."""
+"""Sign-in URL that the API requires as long as there is no real URL."""
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
 Certificate = Annotated[str, Field(max_length=10000), FromFile("text")]

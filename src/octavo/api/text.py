@@ -35,7 +35,7 @@ SafeJson = Annotated[Any, AfterValidator(safe_json)]
 Moment = Annotated[
     datetime, AfterValidator(lambda moment: moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 ]
-"""A time with a time zone. If a response has no time zone, it is UTC."""
+"""A time with a time zone. A time without a time zone in a response is in UTC."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """A 64-bit integer. Larger numbers fit neither databases nor screens."""

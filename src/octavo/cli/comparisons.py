@@ -134,7 +134,7 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def items_of_page(
     resolver: RefResolver, target: RefTarget, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return those of `items` on the page `name`, else on the REF's page, else all. Raises ApiError or Failure."""
+    """Return the `items` on the page `name`, else on the REF's page, else all items. Raises ApiError or Failure."""
     name = name.strip("/") or (target.page.id if target.page is not None else "")
     if not name:
         return items

@@ -66,8 +66,8 @@ _open_server = lazy("octavo.cli.sessions:open_server")
 def run_connected(
     options: argparse.Namespace, use_session: Callable[[Session], Awaitable[int | None]], *, action: str
 ) -> int:
-    """Open a session and run `use_session` with it. Return its exit code, or 0 if it returns None. `action` is for
-    error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
+    """Open a session and run `use_session` with it. Return the exit code of `use_session`, or 0 for None. `action` is
+    for error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
     write_out("")  # Fails if standard output is closed, before a write is sent.
     session = open_session(options)
 

@@ -72,7 +72,7 @@ class EventLog:
             self.add("start", version=__version__, python=".".join(map(str, sys.version_info[:3])), process=os.getpid())
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
-        """Add an entry with facts such as `status=404`. They must not contain text of users, such as titles."""
+        """Add an entry with facts such as `status=404`. Facts must not contain text of users, such as titles."""
         safe_facts = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
         entry = LogEntry(datetime.now(UTC), level, event, safe_facts)
         if self._path is not None:

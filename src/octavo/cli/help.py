@@ -86,7 +86,7 @@ _COMMENT = re.compile(r"\s*<!--.*-->\s*", re.DOTALL)
 
 
 def format_man_page(topic: str, about: str, document: Document) -> str:
-    """Return a help topic in the roff language, for `man`. `about` is its one-line summary."""
+    """Return a help topic in the roff language, for `man`. `about` is the one-line summary of the topic."""
     name = f"octavo-{topic}"
     head = [
         f'.TH "{name.upper()}" "7" "" "octavo {__version__}" "Octavo"',

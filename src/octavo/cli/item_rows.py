@@ -63,7 +63,8 @@ _CHECK_NAMES = {
 async def change_row(
     resolver: RefResolver, change_request: ChangeRequest, space: Space | None, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return a change request as JSON, with those of `field_names` that need more requests. Raises ApiError."""
+    """Return a change request as JSON. Fields that need more requests are added if in `field_names`. Raises
+    ApiError."""
     live = resolver.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await resolver.name_of(space_id)
@@ -130,8 +131,8 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return a summary of the reviews, such as `approved`. It is `outdated` if main has changed, unless changes are
-    requested. Otherwise empty without `reviewers`."""
+    """Return a summary of the reviews, such as `approved`. If main has changed and no changes are requested, return
+    `outdated`. Otherwise, empty without `reviewers`."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"
@@ -295,8 +296,8 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
 
 
 async def find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces, and the open and draft change requests, those with open threads first. Each value is the
-    change request, None for a space. With `--space`, leave out other spaces. Raises ApiError or Failure."""
+    """Return the spaces and the undecided change requests, first spaces and requests with open threads. Each value is
+    the change request, None for a space. With `--space`, leave out other spaces. Raises ApiError or Failure."""
     chosen_space = await resolver.chosen_space()
     spaces = [chosen_space] if chosen_space is not None else await resolver.spaces(fresh=True)
     found: list[tuple[Discussion, ChangeRequest | None, int]] = [(each.ref, None, each.comments) for each in spaces]

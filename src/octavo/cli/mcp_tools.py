@@ -86,7 +86,7 @@ class Toolbox:
     """The tools of `octavo mcp`, with their session, their readable spaces and their limits."""
 
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
-        """`spaces` are the IDs of the spaces that the agent may read. Empty if it may read all spaces of the user."""
+        """`spaces` are the IDs of the spaces that the agent may read. Empty if all spaces of the user are allowed."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.caller_name = "unknown"
         """Name of the agent in the MCP handshake. A tool call cannot change it."""
@@ -167,7 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store a note, and return it as JSON. A note that is proposed already is only counted. Raises ToolError."""
+        """Store a note, and return it as JSON. A note that was proposed before is only counted. Raises ToolError."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))

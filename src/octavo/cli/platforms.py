@@ -75,7 +75,7 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages_folder: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the files of `pages_folder` that have changed. Return True if they became a new revision. Raises OSError."""
+    """Load the files of `pages_folder` that have changed. Return True if this made a new revision. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             RequestContext(store),

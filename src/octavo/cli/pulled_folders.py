@@ -50,7 +50,7 @@ def check_origin(session: Session, folder: PulledFolder) -> None:
 
 
 def path_in(folder: PulledFolder, argument: str) -> str:
-    """Return a path of the command line relative to the pulled folder. Raises Failure if it is outside."""
+    """Return a path of the command line relative to the pulled folder. Raises Failure if the path is outside."""
     path = Path(os.path.abspath(argument))  # Removes `..`, but does not resolve symbolic links.
     for base in (folder.pages, folder.pages.resolve()):
         if path.is_relative_to(base):

@@ -255,7 +255,7 @@ def _parse_object(line: bytes) -> dict[str, Any]:
 
 
 def parse_note(value: dict[str, Any], number: int = 1) -> Note:
-    """Convert a JSON object to a note. `number` is its line. Raises ValueError, whose message is a sentence."""
+    """Convert a JSON object to a note. `number` is the line number. Raises ValueError, whose message is a sentence."""
     for name in value:
         if name not in FIELDS:
             hint = did_you_mean(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."

@@ -67,7 +67,7 @@ _M_ARENA_MAX = -8
 
 def _use_one_arena() -> None:
     """Let all threads allocate memory from one arena of the C library, which saves 0.7 MiB. Call this before the first
-    thread starts. Other C libraries than that of GNU have no arenas."""
+    thread starts. Only the GNU C library has arenas."""
     with suppress(ImportError, OSError):
         from _ctypes import call_function, dlopen, dlsym  # lazy: some systems lack it, and `ctypes` itself is slow
 
@@ -108,7 +108,8 @@ def _open_session(
 
 
 def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
-    """Return a function that finds the first screen for the REF or URL `text`. It raises ApiError or ValueError."""
+    """Return a function that finds the first screen for the REF or URL `text`. That function raises ApiError or
+    ValueError."""
 
     async def find(session: Session) -> Route:
         from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed

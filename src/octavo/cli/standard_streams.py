@@ -50,7 +50,7 @@ class Failure(Exception):
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
         """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` is the name of the error in JSON.
-        By default, it depends on `code`."""
+        By default, the name depends on `code`."""
         super().__init__(message)
         self.code, self.error = code, error or ERROR_NAMES.get(code, "")
 

@@ -28,7 +28,7 @@ from octavo.documents.source_reader import parse
 REVISIONS_PER_BATCH = 40
 """Number of revisions that are compared before the user decides whether to compare more."""
 MAX_OTHER_PAGES = 10
-"""If a revision changed more than this number of other pages, they are not searched for moved blocks."""
+"""If a revision changed more than this number of other pages, these are not searched for moved blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class PageBlame:
         self.titles: dict[str, str] = {}
         """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None
-        """Date of the oldest compared version that has a date. None if no compared version has one."""
+        """Date of the oldest compared version that has a date. None if no compared version has a date."""
         self.has_no_access = False
         """True if the user does not have access to older revisions."""
 
@@ -168,8 +168,9 @@ class PageBlame:
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
-        """Find blocks that the version `at` moved to this page from another page. `changes` are its differences from
-        `previous`. Do nothing if they are incomplete or concern more than `MAX_OTHER_PAGES` other pages."""
+        """Find blocks that the version `at` moved to this page from another page. `changes` are the differences from
+        `previous` to `at`. Do nothing if `changes` is incomplete or concerns more than `MAX_OTHER_PAGES` other
+        pages."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes
@@ -207,7 +208,7 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. Once it is merged, use cached responses. Raises ApiError."""
+    """Load who edited and who approved a change request. If it is merged, use cached responses. Raises ApiError."""
     load = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         load(change_requests.ListContributors(at=at, limit=100)), load(reviews_op(at))

@@ -188,7 +188,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, function: Transaction[R]) -> Future[R]:
-        """Run `function` in its own transaction, after all earlier ones. Return a future of its result."""
+        """Run `function` in its own transaction, after all earlier transactions. Return a future of its result."""
         future: Future[R] = Future()
         self._queue.put((function, future))
         if self._thread is None:

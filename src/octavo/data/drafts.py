@@ -89,7 +89,7 @@ class Drafts:
         """Called after this process has edited, saved or discarded a draft, or when a save is late."""
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of the drafts on disk, and of those whose save has failed or takes too long."""
+        """Return the keys of the drafts on disk, and of drafts whose save has failed or takes too long."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         keys_on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(keys_on_disk | self.late_keys())
@@ -137,7 +137,7 @@ class Drafts:
         return stored_version[0]
 
     def all(self) -> tuple[Draft, ...]:
-        """Return all drafts, the newest first. A text that was typed in this process replaces the one on disk."""
+        """Return all drafts, the newest first. A text that was typed in this process replaces the text on disk."""
         return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
@@ -180,7 +180,7 @@ class Drafts:
         return self._wait_saved(self._edit(key, text, base))
 
     def save_now(self, key: str, text: str, base: str | None = None) -> None:
-        """Save a draft from a signal handler, and wait up to two seconds for it. Raises NotSaved."""
+        """Save a draft from a signal handler, and wait up to two seconds until it is on disk. Raises NotSaved."""
         edit = self._edit(key, text, base)
         try:
             self._state.wait_written_now(edit.saving)

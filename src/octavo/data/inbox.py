@@ -102,7 +102,7 @@ class InboxRow:
     reason: InboxReason
     """The most urgent reason why the row needs the user."""
     other_reasons: tuple[InboxReason, ...]
-    """The other reasons, the most urgent first."""
+    """All reasons except `reason`, the most urgent first."""
     reason_text: str
     """All reasons as text for the user, separated by ` · `."""
     title: str
@@ -165,7 +165,7 @@ class InboxData:
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageSummary]]] = field(default_factory=dict)
     """Loaded replies by space or change request, and then by thread ID. Threads without replies are missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that the responses may lack: first the finished writes, then the others, each from old to new."""
+    """Writes that the responses may lack: first the finished writes, then the unfinished, each from old to new."""
     drafts: Sequence[Draft] = ()
 
 

@@ -54,7 +54,7 @@ class InboxResponses:
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses by URL. Return whether one of them differs from the stored response."""
+        """Store reduced responses by URL. Return whether a reduced response differs from the stored response."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs
@@ -66,9 +66,9 @@ class InboxResponses:
         self.unreduced = {url: response for url, response in self.unreduced.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, my_id: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the user's newest comment in the list of threads at `url`, if any. For a list of
-        replies, return the time of the newest reply. None for replies if the thread neither concerns the user
-        (`concerns_me`) nor has a reply of the user."""
+        """Return the time of the last post in the list `op` at `url` that matters to the user. In a list of threads,
+        this is the user's newest comment. In a list of replies, it is the newest reply, if the thread concerns the user
+        (`concerns_me`) or has a reply of the user. Otherwise None."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):

@@ -302,7 +302,7 @@ class Live:
             self._notify_watchers(response)
 
     async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
-        """Fetch pages of a list until it has `min_items` items or `MAX_PAGES` pages, ends, or a page fails."""
+        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or until a page fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):

@@ -48,7 +48,7 @@ class Edit:
 
     change: Callable[[Any], Any]
     confirmed_number: int = 0
-    """Position of the write among all confirmed writes, from 1. 0 while it is not confirmed."""
+    """Position of the write among all confirmed writes, from 1. 0 while the write is not confirmed."""
 
 
 @dataclass(eq=False)
@@ -91,7 +91,7 @@ class LiveResponse:
     writes_at_request: int = 0
     """Number of writes that were confirmed before the last request."""
     indexed_value: object = None
-    """The value that the search index has. Usually, it is `value`."""
+    """The value that was last added to the search index, usually `value`."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
@@ -125,7 +125,7 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, requested_at: datetime, writes_included: int) -> None:
-        """Set the value from disk. It has the changes of the first `writes_included` writes that were confirmed."""
+        """Set the value from disk, which has the changes of the first `writes_included` confirmed writes."""
         self.value, self.fetched_at, self.checked_at, self.page_count = value, requested_at, requested_at, 1
         self.writes_included = writes_included
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):

@@ -53,7 +53,7 @@ class OfflinePlanner:
         self.needed_space = _needed(
             self.owner, op, inbox_plan.NO_FINGERPRINT, "the space", needs_value=True, has_fingerprint=False
         )
-        """The response that is needed first: the space. It shows which other responses are needed."""
+        """The response that is needed first: the space. The space shows which other responses are needed."""
         self.space: Space | None = None
         """The space. None until it is fetched in this sync."""
         self.page_count = 0
@@ -67,7 +67,7 @@ class OfflinePlanner:
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
     def needed_responses(self) -> Iterator[NeededResponse]:
-        """Yield the response that is needed first: the space. `on_response` returns the others."""
+        """Yield the response that is needed first: the space. `on_response` yields the other responses."""
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:

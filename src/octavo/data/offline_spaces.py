@@ -377,7 +377,7 @@ class OfflineSpaces:
         self._state.change_value(_STATE_KEY, with_changes)
 
     def _reload(self) -> None:
-        """Update the offline spaces to those in state.db, which other processes may have changed."""
+        """Update the offline spaces from state.db, where other processes may have changed them."""
         stored_spaces = {each.id: each for each in _stored_spaces(self._state.get_value(_STATE_KEY))}
         for space_id in self._spaces.keys() - stored_spaces.keys():
             self._drop(space_id)

@@ -179,7 +179,7 @@ class ResponseCache:
         return self._stored_versions()
 
     def reload_versions(self) -> None:
-        """Read the versions from disk again, because another Octavo process may have added newer ones."""
+        """Read the versions from disk again, because another Octavo process may have added newer versions."""
         for url, version in self._stored_versions().items():
             if url not in self.versions or self.versions[url].requested_at < version.requested_at:
                 self.versions[url] = version
@@ -371,8 +371,8 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest until the rest has at
-        most `max_bytes`. Pinned responses are kept, and do not count."""
+        """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest responses until the
+        others have at most `max_bytes`. Pinned responses stay, and do not count."""
         parameters = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}",

@@ -226,8 +226,8 @@ class SearchIndex:
     # Adding and removing documents
 
     def add(self, op: Operation[Any], value: Any) -> None:
-        """Add a response to the index in the background, if it is of a kind that is searched. New texts of a page,
-        comment or change request replace the old ones."""
+        """Add a response to the index in the background, if searches cover this kind of response. New texts of a page,
+        comment or change request replace the old texts."""
         if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
             self._schedule(partial(_index_update, op, value), self._now())
 
@@ -342,7 +342,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Return the numbers of indexed pages, threads and replies in `spaces`, or in all spaces if it is None."""
+        """Return the numbers of indexed pages, threads and replies in `spaces`, or if this is None, in all spaces."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space_id: str) -> tuple[PageName, ...]:

@@ -108,7 +108,7 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters in one line, and where the words are in it."""
+        """Return a snippet of about `length` characters in one line, and the ranges of the words in the snippet."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:

@@ -59,7 +59,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " UNIQUE (namespace, place, identity)) STRICT",
     ),
 )
-"""Migrations of the schema. Each migration runs in a transaction. Append new migrations, and never change old ones."""
+"""Migrations of the schema, each run in a transaction. Append new migrations, and never change old migrations."""
 
 
 class NotSaved(Exception):
@@ -122,7 +122,7 @@ class StateDb:
     @property
     def _db(self) -> sqlite3.Connection:
         """The connection for reads, to the file that is now at the path. Another process may have replaced the file by
-        a repaired one."""
+        a repaired file."""
         if self._file.is_replaced():
             self._connection.close()
             self._connection = connect(self._path, synchronous="FULL", read_only=self.read_only)
@@ -150,7 +150,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def write_now(self, function: Transaction[R]) -> R:
-        """Run `function` in a transaction, and block until it is on disk. For signal handlers. Raises NotSaved."""
+        """Run `function` in a transaction, and block until this is on disk. For signal handlers. Raises NotSaved."""
         return self.wait_written_now(self.submit(function))
 
     def wait_written_now(self, future: Future[R]) -> R:
@@ -162,7 +162,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. This process keeps it, whatever others store."""
+        """Store a JSON value under `name` in the background. This process keeps it, even if others change it."""
         self.change_value(name, lambda _: value)
         self._values[name] = value, None
 
@@ -305,8 +305,8 @@ class StateDb:
         self.read_only, self.save_error, self.save_error_cause = True, notice, cause
 
     def submit(self, function: Transaction[R]) -> Future[R]:
-        """Run `function` in a transaction after all earlier ones. Return a future of its result, which may fail with
-        NotSaved, sqlite3.Error or OSError."""
+        """Run `function` in a transaction after all earlier transactions. Return a future of its result, which may fail
+        with NotSaved, sqlite3.Error or OSError."""
         if self.read_only:
             failed_future: Future[R] = Future()
             failed_future.set_exception(NotSaved(self.save_error))

@@ -58,8 +58,8 @@ class Planner(Protocol):
         ...
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
-        """Use a response. Return the responses that are needed because of it. Called with each fetched response, and if
-        `needed.needs_value`, also with a cached response."""
+        """Use a response. Return the responses that are needed because of `value`. Called with each fetched response,
+        and if `needed.needs_value`, also with a cached response."""
         ...
 
 

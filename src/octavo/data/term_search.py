@@ -41,7 +41,7 @@ class TermResults:
     pages: tuple[PageMatches, ...] = ()
     """Pages that contain the term, in the order of the page tree."""
     searched_count: int = 0
-    """Number of searched pages, including those that were not loaded because the index shows that they do not match."""
+    """Number of searched pages, including pages that were not loaded because the index shows no match in them."""
     page_count: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""

@@ -62,11 +62,11 @@ class Settings:
     undo_seconds: float = table.DEFAULT_UNDO_SECONDS
     """Seconds in which the user can undo a comment, from 0 to 30."""
     editor: tuple[str, ...] = ()
-    """Command of the external editor with its arguments. Empty if none is set."""
+    """Command of the external editor with its arguments. Empty if no editor is set."""
     quick_replies: tuple[str, ...] = ()
     """Short texts that the user can insert into a comment."""
     ca_file: Path | None = None
-    """File with certificates to trust besides those of the system. None if none is set."""
+    """File with certificates to trust besides the certificates of the system. None if no file is set."""
     has_light_background: bool = False
     """True if the terminal says that its background is light."""
     inbox_filters: tuple[InboxFilter, ...] = ()

@@ -24,7 +24,7 @@ class _Statement(NamedTuple):
     start: int
     """Index of the first line."""
     end: int
-    """Index of the line after the last one."""
+    """Index of the line after the statement."""
     names: tuple[str, ...]
     """Names of the table and of the setting, such as `("keys", "app.quit")`."""
 
@@ -133,7 +133,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Return the lines as one text. Raises ValueError if its values are not `expected`."""
+    """Return the lines as one text. Raises ValueError if the settings in the text are not `expected`."""
     joined_text = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(joined_text) != expected:
         raise ValueError("the file is too complex for this command")
@@ -290,7 +290,7 @@ _KEYS = (
 
 
 def why_not_keys(keys: object) -> str:
-    """Return a phrase that says why `keys` is not a text such as `d,ctrl+d`. Empty if it is valid."""
+    """Return a phrase that says why `keys` is not a text such as `d,ctrl+d`. Empty if `keys` is valid."""
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
     unknown = next((key for key in map(str.strip, keys.split(",")) if not is_key(key)), None)

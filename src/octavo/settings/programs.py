@@ -53,9 +53,9 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid ones of the first `max_count` sections, and report why others are ignored. `kind` names
-    the sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if an
-    earlier name has the same ID (`id_of_name`). Raises InvalidValueError if `value` is not a list of sections."""
+    """Yield the valid sections among the first `max_count`, and report why other sections are ignored. `kind` names the
+    sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if an earlier name
+    has the same ID (`id_of_name`). Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names_by_id: dict[str, str] = {}

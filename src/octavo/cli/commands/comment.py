@@ -245,7 +245,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread_id: str
 ) -> None:
-    """Print the URL of the commented page or change request. If there is none, print the REF of the thread."""
+    """Print the URL of the commented page or change request. Without a URL, print the REF of the thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

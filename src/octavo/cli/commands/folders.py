@@ -92,7 +92,7 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Open or create the folder for the space that the command line names. Return it and the title. Raises Failure."""
+    """Open or create the folder for the space that the command line names. Return folder and title. Raises Failure."""
     resolver = RefResolver(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:

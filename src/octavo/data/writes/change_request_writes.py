@@ -111,8 +111,8 @@ async def submit_review(
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_review: Review) -> SendResult[Review]:
-    """Withdraw the user's review `own_review`. The API cannot delete a review, so Octavo requests a new one, which
-    makes the old one outdated. If the user's review was not requested before, Octavo then removes the request."""
+    """Withdraw the user's review `own_review`. The API cannot delete a review, so Octavo requests a new review, which
+    makes the old review outdated. If the user's review was not requested before, Octavo then removes the request."""
     me = own_review.reviewer.id
     op, expected = reviews.Request(at=at, users=(me,)), ExpectedState(review=own_review.id)
     failure_prefix, if_not_found = "Could not withdraw your review", "the server still shows your review"
@@ -144,7 +144,7 @@ NO_DRAFTS = (
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Switch a change request between ready and draft. Send nothing if its status is not that of `seen_request`."""
+    """Switch a change request between ready and draft. Send nothing unless its status is still as in `seen_request`."""
     status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
     op, reason = (
         change_requests.Update(at=at, status=status),
@@ -170,7 +170,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
 async def save_details(
     live: Live, op: change_requests.Update, seen_request: ChangeRequest
 ) -> SendResult[ChangeRequest]:
-    """Change the subject or description. Send nothing if another user has changed one of them since `seen_request`."""
+    """Change the subject or description. Send nothing if another user has changed these fields since `seen_request`."""
     failure_prefix = f"Could not save the details of #{seen_request.number}"
     if_not_found, kind = "the server does not show the new details", details_kind(seen_request)
     return await send_direct(live, op, failure_prefix=failure_prefix, if_not_found=if_not_found, kind=kind)

@@ -76,7 +76,7 @@ async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created_revision: Revision | None
 ) -> tuple[str | None, str | None]:
     """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
-    unknown or if there is none. Fetch `head` and `created_revision`, the revision of the edit, if they are None."""
+    unknown or missing. Fetch `head` and `created_revision`, the revision of the edit, if these arguments are None."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created_revision is None and head is not None:
@@ -102,7 +102,7 @@ class SavedTexts:
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page ID, without `conflicts`. `before` of a merged text is the text of the other user."""
+    """Saved texts by page ID, except of `conflicts`. `before` of a merged text is the text of the other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """The text of the other user by page ID, for pages whose texts could not be merged or saved. With a `warning`, the
     server may have the edited text instead."""
@@ -367,7 +367,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
 
 
 def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
-    """Return a text with the changes of both texts since `base`, with markers where they conflict."""
+    """Return a text with the changes of both texts since `base`, with markers where the changes conflict."""
     return str(_merge(base, others_text, own_text).text(request=OWN_LABEL, main=OTHERS_LABEL))
 
 

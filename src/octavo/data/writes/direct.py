@@ -311,8 +311,8 @@ async def _search_for_result(
 
 
 async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
-    """Search for the result of a write that Octavo did not finish, without sending it again. If it is done, add its
-    later writes to the outbox.
+    """Search for the result of a write that Octavo did not finish, without sending it again. If the write is done, add
+    its later writes to the outbox.
 
     If the search fails, the message is its error, and the next start searches again. None if another process has
     finished the write. Raises NotSaved.
@@ -373,7 +373,7 @@ def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str
 
 
 def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the write and its later writes from a JSON record. The write is None if it is unreadable."""
+    """Return the write and its later writes from a JSON record. An unreadable write is None."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]

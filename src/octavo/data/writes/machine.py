@@ -164,7 +164,7 @@ class Changed(NamedTuple):
     reason: str
     """Reason without full stop, to follow “Could not …: ” in a message."""
     new_revision: str | None = None
-    """Head revision of the change request, if it prevents an edit of pages. None for other changes."""
+    """Head revision of the change request that prevents an edit of pages. None for other changes."""
 
     @property
     def message(self) -> str:
@@ -371,7 +371,7 @@ class OutboxEntry:
 
 
 class WrongState(Exception):
-    """A transition is not possible, because the entry is in another state. Another process has changed it."""
+    """A transition is not possible, because the entry is in another state. Another process may have changed it."""
 
 
 def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:

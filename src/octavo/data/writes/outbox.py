@@ -147,7 +147,7 @@ class Outbox:
         return self._earlier_groups if self._worker.has_lock else []
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
-        """Return the entry that creates the message with the temporary ID `message_id`. None if there is none."""
+        """Return the entry that creates the message with the temporary ID `message_id`. None if no entry does."""
         return self._entries.by_created_id.get(message_id)
 
     @property
@@ -258,7 +258,7 @@ class Outbox:
         removal.forget()
 
     async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
-        """Move a pending comment to the block of `op`, if its text is unchanged. Raises NotSaved."""
+        """Move a pending comment to the block of `op`, if the comment still has the text of `op`. Raises NotSaved."""
 
         def move(entry: OutboxEntry) -> OutboxEntry:
             if entry.traits.text != op.body.markdown:
@@ -294,7 +294,7 @@ class Outbox:
         return stored
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
-        """Cancel the unsent writes of a group, and undo the sent ones. None if neither is possible. Raises NotSaved."""
+        """Cancel unsent writes of a group, and undo sent writes. None if neither is possible. Raises NotSaved."""
         entries = self._entries
         entries.reload_if_changed()
         if any(entry.id in group.entry_ids for entry in self.entries_of_other_accounts):
@@ -353,7 +353,7 @@ class Outbox:
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Delete and return drafts and pending comments, but no submitted ones. All or none: raises NotSaved."""
+        """Delete and return drafts and pending comments, not submitted comments. Raises NotSaved, then deletes none."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
@@ -422,7 +422,8 @@ class Outbox:
         return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
-        """Queue held entries, stop the worker, wait up to `max_wait` seconds for its request. Unsent entries stay."""
+        """Queue held entries, stop the worker, wait up to `max_wait` seconds for a running request. Unsent entries
+        stay."""
         await self._end_undo_delays()
         self._worker.stop()
         task, self._task = self._task, None
@@ -563,7 +564,7 @@ def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how an entry is undone, and the write that undoes it as a list. The list is empty if there is none."""
+    """Return how an entry is undone, and a list with the write that undoes it. Empty if no write is sent."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

@@ -365,8 +365,8 @@ class OutboxEntries:
         may_remove: Callable[[OutboxEntry], bool],
         change: EntryTransition | None = None,
     ) -> tuple[OutboxEntry, ...]:
-        """In one transaction, delete those entries for which `may_remove` returns True, and apply `change` to the
-        others. Without `change`, the others stay. Return the deleted and the changed entries."""
+        """In one transaction, delete those entries for which `may_remove` returns True, and apply `change` to the other
+        entries. Without `change`, these stay. Return the deleted and the changed entries."""
         now = self.now()
 
         def remove_or_change(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -380,8 +380,8 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """Target of the commands for change requests: the change request of the current row, and those of the selected
-        rows. None if the current row has no change request."""
+        """Target of the commands for change requests: the change requests of the current row and of the selected rows.
+        None if the current row has no change request."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:

@@ -254,7 +254,7 @@ class FormDialog(Dialog[None]):
         return f"This field does not accept a file. These fields accept files: {labels_text}."
 
     def choose_file(self) -> None:
-        """Ask for a file for the focused field. If this field accepts no file, use the only field that accepts one."""
+        """Ask for a file for the focused field. If this field accepts none, use the only field that accepts files."""
         if (row := self._file_row) is None:
             return
         field = row.field
@@ -394,7 +394,7 @@ class FormDialog(Dialog[None]):
             first_row.input.focus()
 
     def cancel_or_close(self) -> None:
-        """Cancel the running upload. If there is none, close the form and keep the typed text as a draft."""
+        """Cancel the running upload. Without an upload, close the form and keep the typed text as a draft."""
         if self.state.is_uploading and self._send_task is not None:
             self._send_task.cancel()
             return

@@ -369,7 +369,7 @@ def _is_type_name(path_part: int | str) -> bool:
 
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
-    """Return the name of the field that an error message of the server mentions first. `FORM` if it mentions none."""
+    """Return the name of the field that an error message of the server mentions first, or `FORM` if it names none."""
     best_rank: tuple[int, int, str] | None = None
     for field in fields:
         names_of_field = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}

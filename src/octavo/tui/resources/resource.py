@@ -262,7 +262,7 @@ class Resource(Generic[M]):
     """Returns the operation that undoes an edit, given the `update` with the earlier values."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
     """Called before the form that creates an item opens. Returns a function that returns the operations to undo the
-    creation, such as those that restore the current roles. None if deleting the new item undoes the creation."""
+    creation, such as to restore the current roles. None if deleting the new item undoes the creation."""
     creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notification after a creation, given the operation and its response. The response is None if it was
     lost. The attribute is None for the usual notification."""
@@ -275,7 +275,7 @@ class Resource(Generic[M]):
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
     """Opens a dialog on enter, for items without a `route`. None if enter shows tables inside the item, or details."""
     is_single: bool = False
-    """True if there is at most one item. The server responds with 404 if there is none."""
+    """True if there is at most one item. The server responds with 404 if there is no item."""
     empty_text: str = ""
     """Sentence in an empty table. If empty, a sentence such as “No teams.”"""
     create_title: str = ""
@@ -287,7 +287,7 @@ class Resource(Generic[M]):
     required_fields: frozenset[str] = frozenset()
     """Form fields that the user must fill in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
-    """Returns the web URL of an item. None if the field `urls` of the item has it."""
+    """Returns the web URL of an item. None if the field `urls` of the item has the URL."""
 
     @property
     def heading(self) -> str:
@@ -340,7 +340,7 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return True if the server sent valid IDs for an item. Without valid IDs, no operation on it is possible."""
+        """Return True if the server sent valid IDs for an item. Every operation on the item needs valid IDs."""
         try:
             values = self.ids(arguments, item).values()
             for value in values:
@@ -356,7 +356,7 @@ class Resource(Generic[M]):
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Return an operation with those of the `arguments` that are fields of the operation."""
+    """Return an operation with all `arguments` that are fields of the operation."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 

@@ -40,7 +40,7 @@ MAX_ROWS = 20_000
 
 @dataclass
 class BrowserLevel:
-    """The tables that can be chosen at one level: those of the organization, or those inside an opened item."""
+    """The tables that can be chosen at one level: of the organization, or inside an opened item."""
 
     title: str
     """Title of the opened item in the breadcrumbs, such as `Guide`."""
@@ -576,7 +576,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Show the tables inside the selected item. Select the table called `table`, or the first one if it is missing."""
+    """Show the tables inside the selected item. Select the table called `table`, else the first table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource

@@ -74,7 +74,7 @@ _SOURCE_LABELS = {
 
 
 def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.Person:
-    """Return a member, with the IDs of their teams, as a `Person`."""
+    """Return a `Person` for a member who is in the teams `team_ids`."""
     return roles.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 

@@ -36,7 +36,7 @@ from octavo.tui.widgets.text_widgets import ChangingText, InfoTable
 MIN_COLUMN_WIDTH = 10
 """Minimum width in cells of a column without a fixed width. Columns that would be narrower are hidden."""
 MIN_FIRST_WIDTH = 21
-"""Minimum width in cells of the first column. Other columns are hidden to keep it."""
+"""Minimum width in cells of the first column. Other columns are hidden to keep this width."""
 
 
 class TableState:
@@ -54,7 +54,7 @@ class TableState:
         order = state.get_value(self._state_key("order"))
         column_title, is_descending = order if isinstance(order, list) and len(order) == 2 else ("", False)
         self.sort_column = next((each for each in resource.columns if each.title == column_title), None)
-        """Column by which the table is sorted. None if it has the order of the server."""
+        """Column by which the table is sorted. None for the order of the server."""
         self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
         self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
@@ -81,7 +81,7 @@ class TableState:
         return Row(cells=tuple(column.cell(item, name_of) for column in self.columns))
 
     def search_text(self, item: Any, name_of: NameOf) -> str:
-        """Return the text of an item in which the filter searches: all columns, including hidden ones."""
+        """Return the text of an item in which the filter searches: all columns, including hidden columns."""
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def clear_sort_keys(self) -> None:
@@ -236,7 +236,7 @@ class DetailLoader:
 
 
 TWO_COLUMNS = 84
-"""Minimum width in cells for two columns, which are used if the details are too long for one."""
+"""Minimum width in cells for two columns, which are used if the details are too long for one column."""
 LABELS_OF_PLAIN_VALUES = frozenset({"ID", "path", "slug", "host name", "subdomain", "title"})
 """Labels whose values are shown as they are, because they are never IDs of other items."""
 
