@@ -72,7 +72,7 @@ LABELS = MappingProxyType(
         "legacy-basic": "legacy basic",
         "legacy-premium": "legacy premium",
         "notapplicable": "not applicable",
-        # How a specification was read
+        # Results of processing a specification
         "progress": "in progress",
         "FETCH_TIMEOUT": "fetch timed out",
         "FETCH_ERROR": "could not be fetched",

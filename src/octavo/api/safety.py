@@ -33,7 +33,7 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-# Compiled on first use: compiling is slow, and almost no text needs them.
+# These patterns are compiled on first use, because compiling is slow, and almost no text needs them.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
 """Characters that Python considers printable, but that are unsafe in a terminal."""

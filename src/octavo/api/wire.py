@@ -163,7 +163,7 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 def _type_errors(decoded: Any, given: Any, *loc: int | str) -> Iterator[InitErrorDetails]:
     """Yield an error for each value of a body that pydantic converted to a boolean or number, such as "yes" to true."""
-    if decoded is given:  # Any JSON is allowed here, and it may be large.
+    if decoded is given:  # This field takes any JSON, which may be large.
         return
     match decoded, given:
         case BaseModel(), dict():

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         _parse_ref(options.target)  # Report a wrong REF before the app is opened.
     if options.web:
         return _open_in_browser(options)
-    # There is no garbage before the first paint. The app enables garbage collection again.
+    # Garbage collection would only delay the first paint. The app enables it again.
     gc.disable()
     settings = settings_module.read(os.environ)
     if not is_terminal(sys.stdout):

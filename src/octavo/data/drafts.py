@@ -282,7 +282,7 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
     for key, writer, *rest in versions:
-        # The row gets a new writer. Otherwise, the process that wrote it could overwrite it unseen.
+        # The row gets a new writer. Otherwise, the old writer could replace the text before the user has seen it.
         is_returned = writer.startswith(_RETURNED_PREFIX)
         if not (is_returned and db.execute(insert, (key, writer, *rest, namespace)).rowcount):
             db.execute(insert, (key, _RETURNED_PREFIX + os.urandom(8).hex(), *rest, namespace))

@@ -278,7 +278,7 @@ class Live:
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
         assert isinstance(response.op, Listing), "only a list has pages"
         old_value = response.value
-        # A joined list is as old as its first page.
+        # A list joined from several pages is as old as its first page.
         since = response.requested_at or response.fetched_at or self.now()
         response.is_loading = True
         self._notify_watchers(response)
@@ -472,7 +472,7 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # Octavo never fetches a cached immutable response again, but a newer Octavo may read the unreadable items.
+            # An incomplete immutable response is not cached, because it would never be fetched again by a newer Octavo.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)

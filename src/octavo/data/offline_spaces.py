@@ -312,7 +312,7 @@ class OfflineSpaces:
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failure_by_url = {each.needed.url: each for each in syncer.failures(planner.owner)}
         failure = failure_by_url.get(planner.needed_space.url)
-        # Status 403 and 404 are no errors in the queue, because the request is not repeated. So the space is lost.
+        # After status 403 or 404, the queue has no error, because the request is not repeated. The space is lost.
         if failure is not None and planner.needed_space.url not in syncer.queue.errors:
             self._change(replace(old_space, state="lost", why=failure.cause))
         elif failure is not None or space is None:

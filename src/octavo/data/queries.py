@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from octavo.api import collections, reviews, spaces
     from octavo.api.change_requests import ListOfOrganization, Status
 
-# lazy: the first screen does not need them
+# lazy: the first screen does not need these operations
 _list_spaces = lazy("octavo.api.spaces:List")
 _list_collections = lazy("octavo.api.collections:List")
 _list_change_requests = lazy("octavo.api.change_requests:ListOfOrganization")

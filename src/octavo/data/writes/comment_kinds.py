@@ -54,7 +54,7 @@ async def _search_for_comment(send: Send, attempt: WriteAttempt[Create]) -> Alre
 
 async def _check_reply(send: Send, attempt: WriteAttempt[CreateReply]) -> Check:
     replies: list[Reply] = []
-    # An old reply of the missing pages could be taken for a lost reply, but a search usually fails at the same page.
+    # Old replies after the failed page are missing in the baseline. But a search usually fails at this page, too.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items

@@ -144,7 +144,7 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # A request that arrived after a search without result would be in the new baseline. So keep the first baseline.
+        # An item that arrived after the last search would be in a new baseline, so the entry keeps its first baseline.
         baseline_source: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = baseline_source.baseline, baseline_source.newest_at
         start = partial(

@@ -303,7 +303,7 @@ async def _search_for_result(
             result, error = None, str(failure)
         if result is not None:
             return SendResult("done", result=result.result)
-        # The clock counts, and not the number of searches, because requests take time too.
+        # The clock decides when to end, not the number of searches, because requests take time too.
         if (state.now() - sent_at).total_seconds() >= SEARCH_SECONDS or not may_continue():
             break
         await state.sleep(SEARCH_INTERVAL)

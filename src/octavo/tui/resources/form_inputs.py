@@ -401,7 +401,7 @@ class FormPickers:
             else:
                 new_values = [*(each for each in values if each not in exclusive_values), value]
             self._set_text(field, "\n".join(new_values))
-            # The cursor starts at the first other item, so that selected items stay visible.
+            # The cursor starts at the first unselected item, so that selected items stay visible.
             other_values = (choice.value for choice in state.options.choices if choice.value not in values)
             self._choose_several(field, state, next((each for each in other_values if each != value), None))
 
