@@ -41,6 +41,8 @@ from tests.documents.outline import inline
         ("_a **b_ c: **d **kw: 2 ** 3", "<italic|a **b>  c: **d **kw: 2 ** 3"),
         ("<strong>b</strong><kbd>K</kbd><sub>1</sub><sup>2</sup>", "<bold|b> <kbd|K> <sub|1> <sup|2>"),
         ("a\\\nb", "a ⏎ b"),
+        ("[a\\ <u>b</u>](c) \\ <kbd>d</kbd>", "<|a→c> ⏎ <underline|b→c>  ⏎ <kbd|d>"),
+        ("C:\\ <name> C:\\\\ <u>d</u> e\\  <u>f</u>", "C:\\ <name> C:\\  <underline|d>  e\\   <underline|f>"),
         ("a `b\n    c  d`", "a  <code;code|b c  d>"),
         ("a<br>b", "a ⏎ b"),
         ("a <br>\n b", "a ⏎ b"),

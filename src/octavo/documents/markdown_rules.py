@@ -478,6 +478,7 @@ _MAX_LOOSE_BRACKETS = 500
 _LINKED_MENTION = re.compile(
     r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
 )
+_LINE_BREAK = re.compile(r"\\(?:\Z| (?=<(?:mark|su[bp]|kbd|u|span|code|a|i|img|button|strong|em)[ >]))")
 _MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 
 
@@ -511,12 +512,15 @@ def nan_entity_rule(state: StateInline, silent: bool) -> bool:
     return entity_match is not None
 
 
-def trailing_break_rule(state: StateInline, silent: bool) -> bool:
-    """Skip a backslash at the end of a text, which is a line break of the platform's editor."""
-    if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
-        return False
-    state.pos += 1
-    return True
+def line_break_rule(state: StateInline, silent: bool) -> bool:
+    """Read a line break that the platform's editor writes as a backslash at the end of a text, and before an HTML tag
+    as a backslash and a space."""
+    break_match = _LINE_BREAK.match(state.src, state.pos)
+    if break_match:
+        state.pos = break_match.end()
+        if not silent:
+            state.push("hardbreak", "br", 0)
+    return break_match is not None
 
 
 def placeholder_rule(state: StateInline, silent: bool) -> bool:

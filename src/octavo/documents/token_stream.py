@@ -407,7 +407,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "platform_math", markdown_rules.inline_math_rule)
     markdown.inline.ruler.before("escape", "platform_tag", markdown_rules.inline_tag_rule)
     markdown.inline.ruler.before("escape", "entity_of_nothing", markdown_rules.nan_entity_rule)
-    markdown.inline.ruler.before("escape", "trailing_break", markdown_rules.trailing_break_rule)
+    markdown.inline.ruler.before("escape", "line_break", markdown_rules.line_break_rule)
     markdown.inline.ruler.before("html_inline", "placeholder", markdown_rules.placeholder_rule)
     markdown.inline.ruler.after("html_inline", "loose_element", markdown_rules.loose_element_rule)
     markdown.inline.ruler.before("link", "many_brackets", markdown_rules.many_brackets_rule)
