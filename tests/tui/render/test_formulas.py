@@ -90,6 +90,7 @@ def test_text_in_a_formula_is_not_converted() -> None:
     assert format_inline(r"\mathrm{CO}(\mathrm{~g})") == "CO( g)"
     assert format_inline(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
     assert format_inline(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
+    assert format_inline(r"F1\_Score + n\_pole\_pair = вес\_слова") == "F1_Score + n_pole_pair = вес_слова"
     assert format_inline(r"\bold{k} + \frak{g}_\textnormal{is all} \Bbb{R}") == "k + g_(is all) ℝ"
     assert format_inline(r"\sf a\space{\tt b}\space c") == "a b c"
     assert format_inline(r"\log_2 n") == "log₂ n"

@@ -277,7 +277,7 @@ _SIGNS = {
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
 """Characters for LaTeX commands for which `pylatexenc` has no character, or an unusual one."""
-_ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
+_ESCAPED = re.compile(r"(?<![^\W\d_]{2})\\_(?![^\W\d_]{3})|\\_(?![^\W\d_]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
 )
