@@ -39,6 +39,18 @@ def test_spaces_at_the_ends_of_a_link_are_not_part_of_it(markdown: str, text: st
     assert shown(markdown) == text
 
 
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ('{% page-ref page="guide/faq.md" %}', "→ faq"),
+        ('{% content-ref url="faq.md" %}\n[faq.md](faq.md)\n{% endcontent-ref %}', "→ faq"),
+        ('{% file src="notes.md" %}', "↓ notes.md file"),
+    ],
+)
+def test_link_block_shows_the_name_of_its_file_once(markdown: str, text: str) -> None:
+    assert " ".join(shown(markdown).split()) == text
+
+
 def test_link_of_spaces_is_not_followable() -> None:
     assert link_targets("For availability[ ](https://a.b)refer") == []
 

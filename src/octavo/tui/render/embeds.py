@@ -168,8 +168,9 @@ def link_block_text(block: Block, title: LinkTitle | None) -> str:
     """Return the name that a file or link block shows: the title of its target, else its own text or file name."""
     if title is not None and title.text:
         return title.text
-    words = " ".join(plain_text(block.runs).split()).removesuffix(".md") if block.kind == "content-ref" else ""
-    return words or file_name(_address(block)) or "file"
+    words = " ".join(plain_text(block.runs).split()) if block.kind == "content-ref" else ""
+    name = words or file_name(_address(block)) or "file"
+    return name.removesuffix(".md") if block.kind == "content-ref" else name
 
 
 def _address(block: Block) -> str:
