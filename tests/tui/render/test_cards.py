@@ -43,6 +43,23 @@ def test_cards_with_hidden_titles_show_only_values() -> None:
     assert [words for words in second if words] == ["Wind"]
 
 
+@pytest.mark.parametrize(
+    ("word", "cards_per_row"),
+    [
+        ("a" * 20, 3),
+        ("a" * 21, 2),
+        ("<ul><li>" + "a" * 31 + "</li></ul>", 2),
+        ("<ul><li>" + "a" * 32 + "</li></ul>", 1),
+        ("well-" * 8, 3),
+        ("a" * 73, 3),
+    ],
+)
+def test_fewer_cards_are_side_by_side_if_that_keeps_a_word_whole(word: str, cards_per_row: int) -> None:
+    rows = "".join(f"<tr><td>{each}</td></tr>" for each in ("b", word, "c"))
+    table = f'<table data-view="cards"><thead><tr><th></th></tr></thead><tbody>{rows}</tbody></table>'
+    assert lines(table, width=76)[0].text.count("╭") == cards_per_row
+
+
 def test_values_of_a_linked_card_are_its_link() -> None:
     look = STYLES_BY_NAME["coloured"]
     underlined = [

@@ -37,7 +37,7 @@ from octavo.tui.render.styled_lines import (
     wrap_text,
 )
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.tables import cell_pieces, visible_columns
+from octavo.tui.render.tables import cell_pieces, cell_text, longest_word_part, sample_rows, visible_columns
 from octavo.tui.terminal.display import ScaledPicture
 from octavo.tui.widgets.short_texts import as_clause
 
@@ -257,21 +257,30 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
     return lines
 
 
-_MIN_CARD_WIDTH = 24
+_MIN_CARD_WIDTH, _UNLIMITED_WIDTH = 24, 100_000
 _MAX_CARD_ROW_WIDTH = 100
 """Maximum width in cells of a row of cards that is wider than the text of the page."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render cards, as many side by side as fit."""
+    """Render cards, as many side by side as fit, but fewer if that keeps all words whole."""
     row_width = max(width, min(context.max_width(width), _MAX_CARD_ROW_WIDTH))
     max_per_row = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
     cards_per_row = max(1, min(max_per_row, (row_width + 1) // (_MIN_CARD_WIDTH + 1)))
     if row_width > width and (width + 1) // (_MIN_CARD_WIDTH + 1) >= cards_per_row:
         row_width = width
-    card_width = (row_width - (cards_per_row - 1)) // cards_per_row
     columns = visible_columns(block)
     has_column_titles = not block.attrs.get("titles_hidden") and any(column.has_title for _, column in columns)
+
+    def longest_part(block: Block) -> int:
+        cards = sample_rows(block).children
+        bodies = [_card_text(card, columns, has_column_titles, _UNLIMITED_WIDTH, context)[0] for card in cards]
+        return longest_word_part([cell_text(line) for body in bodies for line in body])
+
+    least_width = context.shared_by_slices("words", whole_block(block), longest_part) + 4
+    card_widths = {number: (row_width + 1) // number - 1 for number in range(cards_per_row, 0, -1)}
+    cards_per_row = next((number for number, wide in card_widths.items() if wide >= least_width), cards_per_row)
+    card_width = card_widths[cards_per_row]
     all_lines: list[Line] = []
     for start in range(0, len(block.children), cards_per_row):
         group = block.children[start : start + cards_per_row]

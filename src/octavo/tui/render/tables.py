@@ -239,6 +239,11 @@ class _WordPartWidths:
         return max((width for width in self.of_column(index) if width <= limit), default=0)
 
 
+def longest_word_part(texts: Sequence[str]) -> int:
+    """Return the width in cells of the longest part of a word that should stay whole. 0 without words."""
+    return max(_WordPartWidths([texts]).of_column(0), default=0)
+
+
 def _widths_with_broken_words(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
