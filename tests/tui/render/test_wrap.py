@@ -56,6 +56,8 @@ def lines(text: str, width: int) -> list[str]:
         ("ce qui écoute :", 13, ["ce qui", "écoute :"]),
         ("dit « bonjour » ici", 12, ["dit", "« bonjour »", "ici"]),
         ("自动选择最优解 ，所以", 15, ["自动选择最优", "解 ，所以"]),
+        ("新增证书-iOS证书", 8, ["新增证", "书-iOS证", "书"]),
+        ("凭证管理-新增/证书->上", 8, ["凭证管", "理-新增/", "证书->上"]),
         ("مرحلة التطوير ، يعد", 13, ["مرحلة", "التطوير ، يعد"]),
         ("in the .env file", 7, ["in the", ".env", "file"]),
         ("mot : un", 3, ["mot", ":", "un"]),

@@ -536,7 +536,8 @@ def _multilingual_words() -> re.Pattern[str]:
     spaced = f"[^ {_CJK}{_OPENING}{_SYLLABIC}]++"
     # After a Latin letter or a digit, a bracket belongs to the word: `items[0]`.
     before_bracket = f"(?:{spaced}(?<=[A-Za-z0-9_$])[(\\[{{]++)"
-    letters = f"[{_CJK}][{_MARKS}]*|{_SYLLABLES}|{spaced}"
+    # After a CJK character, a hyphen or slash does not begin a line: `证书-iOS`.
+    letters = f"[{_CJK}][{_MARKS}]*(?:[-/](?=[{_CJK}])|-(?=[A-Za-z0-9]){spaced})?|{_SYLLABLES}|{spaced}"
     return re.compile(
         f"[{_OPENING}]*(?:{before_bracket}+(?:{letters})?|{letters})[{_CLOSING}{_MARKS}]* *"
         f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
