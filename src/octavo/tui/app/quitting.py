@@ -70,8 +70,8 @@ def _quit(app: Shell) -> None:
         app.background(app.action_quit())
         return
 
-    actions = Counter(entry.action for entry in entries)
-    action_phrases = [each if count == 1 else f"{each} ({count} times)" for each, count in actions.most_common()]
+    action_counts = Counter(entry.action for entry in entries)
+    action_phrases = [each if count == 1 else f"{each} ({count} times)" for each, count in action_counts.most_common()]
     intro = " · ".join(first_few(action_phrases, _MAX_NAMED))
     pending_count = sum(entry.state == "pending" for entry in entries)
     after = (
@@ -123,17 +123,17 @@ class UnsavedDrafts(ConfirmDialog):
         super().__init__(
             "Quit and discard unsaved drafts?",
             verb="Quit and discard drafts",
-            intro=self._problem,
-            info_rows=self._named_drafts,
+            intro=self._problem_text,
+            info_rows=self._draft_rows,
             foot="c copy · w write to a file",
         )
 
     @property
-    def _problem(self) -> str:
+    def _problem_text(self) -> str:
         return f"Not saved yet: {self._shell.session.drafts.unsaved_reason}. Octavo will keep trying."
 
     @property
-    def _named_drafts(self) -> tuple[InfoRow, ...]:
+    def _draft_rows(self) -> tuple[InfoRow, ...]:
         return tuple(
             InfoRow("bad", _kind(each), f"{plural(len(each.text), 'character')}: {' '.join(each.text.split())[:60]}")
             for each in self._drafts
@@ -145,7 +145,7 @@ class UnsavedDrafts(ConfirmDialog):
     def _update(self) -> None:
         self._drafts = self._shell.session.drafts.unsaved()
         if self._drafts:
-            self.update(intro=self._problem, info_rows=self._named_drafts)
+            self.update(intro=self._problem_text, info_rows=self._draft_rows)
         else:
             self.update(intro="All drafts are saved now.", info_rows=(), verb="Quit", foot="")
 

@@ -129,8 +129,8 @@ class TopBar(_Bar):
     def _line(self) -> Content:
         width = self.content_size.width
         left, status = Content(""), self.shell.workspace.connection.status
-        full_part = self._right_part(status, show_account=True)
-        parts_with_account = [full_part, self._right_part(status, show_account=True, is_short=True)]
+        full_part = self._right_part(status, shows_account=True)
+        parts_with_account = [full_part, self._right_part(status, shows_account=True, is_short=True)]
         right_parts = shortest_parts = [full_part, self._right_part(status), self._right_part(status, is_short=True)]
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
@@ -141,7 +141,7 @@ class TopBar(_Bar):
             if status.text.startswith(("● ", "○ cached ")):
                 right_parts = shortest_parts
         layouts = (
-            (_ACCOUNT_LAYOUTS[0], [self._right_part(status, show_account=True, show_user=True)]),
+            (_ACCOUNT_LAYOUTS[0], [self._right_part(status, shows_account=True, shows_user=True)]),
             *((layout, parts_with_account) for layout in _ACCOUNT_LAYOUTS),
             *((layout, right_parts if layout.title_length else shortest_parts) for layout in _TOP_BAR_LAYOUTS),
         )
@@ -180,16 +180,16 @@ class TopBar(_Bar):
         return line + piece
 
     def _right_part(
-        self, status: ConnectionStatus, *, show_account: bool = False, is_short: bool = False, show_user: bool = False
+        self, status: ConnectionStatus, *, shows_account: bool = False, is_short: bool = False, shows_user: bool = False
     ) -> Content:
         text = status.short_text if is_short else status.text
         pieces: list[TextPiece | Content] = [(text, status.style), " "]
         if self._is_demo:
             label, me = self.shell.session.label, self.shell.workspace.me
-            if show_user and me is not None:
+            if shows_user and me is not None:
                 pieces += [(me.name, "$octavo-muted"), "  "]
-            pieces += [(label if show_account else "DEMO", "bold $warning"), " "]
-        elif show_account and self.shell.has_session:
+            pieces += [(label if shows_account else "DEMO", "bold $warning"), " "]
+        elif shows_account and self.shell.has_session:
             pieces += [(self.shell.session.label, "$octavo-muted"), " "]
         return Content.assemble(*pieces)
 

@@ -270,17 +270,17 @@ class DiffNavigation:
 
         is_page_block = block.kind and block.kind not in NON_BLOCK_KINDS  # Rows such as notes have no source lines.
         for chunk_index in self.page_chunk_range:
-            each = self.contents.shown_diff.chunks[chunk_index]
+            chunk = self.contents.shown_diff.chunks[chunk_index]
             if is_page_block:
-                contains_block = any(may_contain(top, block) and contains(top) for top in each.blocks)
+                contains_block = any(may_contain(top, block) and contains(top) for top in chunk.blocks)
             else:
-                contains_block = bool(each.threads) or (each.block is not None and each.block.key == block.key)
+                contains_block = bool(chunk.threads) or (chunk.block is not None and chunk.block.key == block.key)
             if contains_block:
                 for span in self.cursor.spans_of(chunk_index):
                     if span.block is block:
                         return span
                     same_key = same_key or (span if span.block.key == block.key else None)
-                tries_left -= not each.threads
+                tries_left -= not chunk.threads
                 if not tries_left:
                     break
         return same_key

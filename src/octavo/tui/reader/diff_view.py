@@ -69,7 +69,7 @@ _BLOCK_COMMANDS = (
     BLOCK_COMMANDS.with_changed(
         "comment",
         help="Comment on the block, or reply to its thread",
-        title_now=lambda _, block: "Reply" if block.is_thread else None,
+        title_now=lambda _, block: "Reply" if block.is_thread_selected else None,
         is_available=lambda _, block: not block.pane.contents.is_merge_preview,
     )
     .with_changed("open", help="Open the thread or link, or expand hidden lines")
@@ -95,7 +95,7 @@ class DiffBlockCommands(BlockCommands):
         return selected is not None and selected.block.kind in NON_BLOCK_KINDS - {"thread"}
 
     @property
-    def is_thread(self) -> bool:
+    def is_thread_selected(self) -> bool:
         """True if a thread, draft or finding is selected."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind == "thread"

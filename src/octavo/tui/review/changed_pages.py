@@ -187,12 +187,14 @@ def _sign(mark: str, sign: str) -> Content:
 
 
 @lru_cache(500)
-def _right_end(findings: int, risky: int, added: int, removed: int, has_conflict: bool, unsent: Content) -> Content:
-    risk_mark = Content.styled(f"{risky}!", "$warning") if risky else None
-    added_texts = [Content.styled(f"+{added}", "$success")] if added else []
-    removed_texts = [Content.styled(f"−{removed}", "$error")] if removed else []
+def _right_end(
+    finding_count: int, risk_count: int, added_count: int, removed_count: int, has_conflict: bool, unsent: Content
+) -> Content:
+    risk_mark = Content.styled(f"{risk_count}!", "$warning") if risk_count else None
+    added_texts = [Content.styled(f"+{added_count}", "$success")] if added_count else []
+    removed_texts = [Content.styled(f"−{removed_count}", "$error")] if removed_count else []
     size = Content(" ").join([*added_texts, *removed_texts])
-    finding_mark = Content.styled(f"▲{findings}", "$warning") if findings else None
+    finding_mark = Content.styled(f"▲{finding_count}", "$warning") if finding_count else None
     signs = (finding_mark, risk_mark, size, Content.styled("⚠", "$warning") if has_conflict else None, unsent)
     return Content(" ").join([each for each in signs if each])
 

@@ -344,7 +344,7 @@ class ViewedMarks:
         if not self._needs_renewal:
             return
         self._needs_renewal = False
-        revision, own_keys, _ = self._shown
+        revision, own_keys, _ = self._shown_marks
 
         def renew(stored: _Marks) -> _Marks:
             stored_revision, viewed_before, changed_before = stored
@@ -357,7 +357,7 @@ class ViewedMarks:
 
     def toggle(self, key: str) -> bool:
         """Mark the page with this key as viewed, or remove the mark. Return True if the page is marked now."""
-        is_viewed, shown = key not in self.viewed_keys, self._shown
+        is_viewed, shown = key not in self.viewed_keys, self._shown_marks
 
         def toggle_key(stored: _Marks) -> _Marks:
             revision, viewed, changed = stored if stored[0] == shown[0] else shown
@@ -370,7 +370,7 @@ class ViewedMarks:
         return is_viewed
 
     @property
-    def _shown(self) -> _Marks:
+    def _shown_marks(self) -> _Marks:
         return self._revision or "", self.viewed_keys, self.changed_since_viewed
 
     def _change(self, change: Callable[[_Marks], _Marks]) -> None:

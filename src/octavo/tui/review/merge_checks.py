@@ -410,14 +410,14 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
     if not prediction.is_known:
         return InfoRow("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
-        rules_text = "; ".join(
+        outcomes_text = "; ".join(
             dict.fromkeys(
                 _OUTCOMES_WITHOUT_MARKERS[each.kind]
                 for each in prediction.conflicts
                 if each.kind in _OUTCOMES_WITHOUT_MARKERS
             )
         )
-        resolution_note = f". If there are conflicts, {rules_text}" if rules_text else ""
+        resolution_note = f". If there are conflicts, {outcomes_text}" if outcomes_text else ""
         return InfoRow("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{resolution_note}")
     if prediction.skipped_count:
         return InfoRow(

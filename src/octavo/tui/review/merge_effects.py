@@ -306,12 +306,12 @@ async def check_redirects(
     if not sites:
         return (InfoRow("ok", "redirects", f"none needed: the space is not on a published site ({moved_text})"),)
     source_lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
-    unread = len(sites) - sum(each is not None for each in source_lists)
+    unread_count = len(sites) - sum(each is not None for each in source_lists)
     sources = {source for each in source_lists if each is not None for source in each}
     unredirected_pages = [each for each in moved_pages if not _is_redirected(each.path, sources)]
-    note = f", {short_texts.plural(unread, 'site')} not checked" if unread else ""
+    note = f", {short_texts.plural(unread_count, 'site')} not checked" if unread_count else ""
     if not unredirected_pages:
-        return (InfoRow("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{note}"),)
+        return (InfoRow("care" if unread_count else "ok", "redirects", f"{moved_text}, all with a redirect{note}"),)
     names = [
         f"{each.title} /{each.path}" + (" (deleted)" if each.new_path is None else f" → /{each.new_path}")
         for each in unredirected_pages

@@ -237,9 +237,9 @@ async def _findings_on_added_words(
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
         """Return the findings, and the IDs of linked pages whose headings are not loaded yet."""
         checked = loaded_pages[page.id] = check_document(page_path(page), new.source, new, link_base(page))
-        added = added_ranges(old_text, new.source)
-        missing_ids = pages_linked_from_added_lines(checked, check, added) - loaded_pages.keys()
-        return added_findings(checked, check, added, new), missing_ids
+        added_text_ranges = added_ranges(old_text, new.source)
+        missing_ids = pages_linked_from_added_lines(checked, check, added_text_ranges) - loaded_pages.keys()
+        return added_findings(checked, check, added_text_ranges, new), missing_ids
 
     findings, missing_ids = await asyncio.to_thread(find)
     if missing_ids:
