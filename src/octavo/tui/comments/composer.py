@@ -303,7 +303,7 @@ class Composer(Dialog[str | None]):
         self.refresh_bindings()
 
     def send(self) -> None:
-        """Save the draft, then close with the text as the result."""
+        """Save the draft, then close with the text as the result. Stay open if saving fails."""
         if not self._is_closed and not self._is_sending:
             self._is_sending = self.text_area.read_only = True
             self._draft_delay.mark_saved()

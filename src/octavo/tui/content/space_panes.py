@@ -470,7 +470,7 @@ class SpacePanes:
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        """ID and title of the open page. None if no page is open or loaded."""
+        """ID and title of the open page. None if no page is open, or while the page is loading."""
         page = self.page
         return (page.id, page.title or "this page") if page and self.shows_open_page else None
 

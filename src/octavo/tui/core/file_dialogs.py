@@ -46,11 +46,11 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class FileNotSaved(OSError):
-    """A file could not be saved. The message is a sentence for the user."""
+    """Raised if a file cannot be saved. The message is a sentence for the user."""
 
 
 class FileExists(FileNotSaved):
-    """A file with this name already exists."""
+    """Raised if a file or folder with this path already exists."""
 
 
 def safe_name(name: str) -> str:

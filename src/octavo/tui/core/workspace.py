@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 _TOUR_KEY = "tour"
-"""Key under which the number of completed steps is stored."""
+"""Key under which the number of completed steps of the tour is stored."""
 
 
 class TourStep(NamedTuple):

@@ -172,7 +172,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `ids`. If the selected block has a thread, the command to resolve it follows the comment command."""
+        """Return command `ids`. If the selected block has a thread, its resolve command follows the comment command."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
