@@ -122,7 +122,7 @@ class RequestHead:
         return shell.session.proposed_notes.at(self._comparison.at) if shell.has_session else ()
 
     def draw(self) -> None:
-        """Draw the first line and the reviewers."""
+        """Draw the first line, the reviewers and the location."""
         view, comparison = self._view, self._comparison
         if not is_whole(view):
             return

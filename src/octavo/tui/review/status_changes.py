@@ -496,7 +496,8 @@ def _undo_of_all(writes: Sequence[PlannedWrite], on_sent: Callable[[], None]) ->
 async def _send_all(
     planned_writes: Sequence[PlannedWrite], past_verb: str, on_sent: Callable[[], None], *, is_undo: bool = False
 ) -> SendResult[Any]:
-    """Send the writes, and return the writes that are done. If undoing some failed, return an undo to send again."""
+    """Send the writes, then call `on_sent`. Return the done writes, or if undoing some failed, an undo to send
+    again."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     unsent: list[PlannedWrite] = []
