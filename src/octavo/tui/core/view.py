@@ -218,11 +218,11 @@ class TourStrip(Widget):
         self._repaint_if_changed()
 
     def _repaint_if_changed(self) -> None:
-        self.display = bool(self.shell.workspace.tour.instruction)
+        self.display = bool(self.shell.workspace.tour.instruction_text)
         self.refresh()
 
     def render(self) -> RenderResult:
-        instruction, exit_hint = self.shell.workspace.tour.instruction, self.shell.workspace.tour.exit_hint
+        instruction, exit_hint = self.shell.workspace.tour.instruction_text, self.shell.workspace.tour.exit_hint
         gap_width = self.content_size.width - len(instruction) - len(exit_hint)
         return Content.assemble((instruction, "bold $primary"), " " * max(gap_width, 2), (exit_hint, "$octavo-muted"))
 

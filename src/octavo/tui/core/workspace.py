@@ -82,7 +82,7 @@ class Tour:
         return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
-    def instruction(self) -> str:
+    def instruction_text(self) -> str:
         """Sentence that asks the user to do the next step. Empty if no tour is active."""
         if (step_index := self.next_step) is None:
             return ""

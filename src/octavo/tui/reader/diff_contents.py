@@ -272,7 +272,7 @@ class DiffContents(Contents):
         return self.changes_of(page)
 
     def changes_of(self, section: PageSection) -> DiffChunks:
-        """Return the diff of a page. Its chunks are not built yet: see `DiffChunks.build`."""
+        """Return the diff of a page, empty until loaded. Its chunks are not built yet: see `DiffChunks.build`."""
         if section.compared is None:
             return DiffChunks()
         return build_diff(

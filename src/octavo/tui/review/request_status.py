@@ -96,8 +96,7 @@ def needs_prediction(change_request: ChangeRequest) -> bool:
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line with `labels` and the status. To fit `width` cells, shorten the status, then drop the first
-    labels."""
+    """Return a line with `labels` and the status. To fit `width`, shorten the status, then drop the first labels."""
     texts, labels = status_texts(status), [each for each in labels if each]
     levels = [0] * len(texts)
 

@@ -496,8 +496,7 @@ def _undo_of_all(writes: Sequence[PlannedWrite], on_sent: Callable[[], None]) ->
 async def _send_all(
     planned_writes: Sequence[PlannedWrite], past_verb: str, on_sent: Callable[[], None], *, is_undo: bool = False
 ) -> SendResult[Any]:
-    """Send the writes, then call `on_sent`. Return the done writes, or if undoing some failed, an undo to send
-    again."""
+    """Send the writes, call `on_sent`, and return the done writes, or if undoing some failed, an undo to send again."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     unsent: list[PlannedWrite] = []

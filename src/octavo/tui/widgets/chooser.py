@@ -39,9 +39,9 @@ _ROW_MARGIN = 14
 _KEY_SCORE = 1000.0
 """Score of a choice if the query is its key, `Choice.right`. Other choices have lower scores."""
 _TITLE_BONUS = 100.0
-"""Added to the score if the title of a choice matches."""
+"""Bonus for the score if the title of a choice matches."""
 _SYNONYM_BONUS = 90.0
-"""Added to the score if a synonym of a choice matches."""
+"""Bonus for the score if a synonym of a choice matches."""
 _WHOLE_WORD_SCORE = 50.0
 """Minimum score of a text that contains the typed word. Texts with its letters scattered over words score less."""
 _MIN_QUERY_LENGTH = 2
