@@ -356,7 +356,7 @@ class _Runner:
         return None
 
     def _run(self, program: CustomCommand) -> None:
-        """Run the program on the selected item, confirmed if needed. If the program is already running, cancel it."""
+        """Run the program on the selected item, after a confirmation if needed. If it is running already, cancel it."""
         if running_task := self._running_by_name.get(program.name):
             running_task.cancel()
             return

@@ -170,7 +170,7 @@ CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
 
 @dataclass(frozen=True)
 class MergeReadiness:
-    """Says whether a queued change request can be merged, according to its checks."""
+    """Result of the checks of a queued change request: says whether it can be merged."""
 
     queued: QueuedMerge
     info_row: InfoRow

@@ -385,8 +385,7 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, note: FileNote | None = None) -> Path:
-    """Create a private file with a text, a note next to it, and the folder if needed. Return the path. Raises
-    OSError."""
+    """Create a private file with a text, and a note next to it. Return the path of the file. Raises OSError."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
     if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
