@@ -112,7 +112,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
         if is_whole(content):
             content.spaces.open_requested_route()
             if route.block_or_anchor:
-                content.page_view.focus()  # So the next keys act on the block that the route names.
+                content.page_view.focus()  # The next keys then act on the block that the route names.
 
     shell.background(show())
 

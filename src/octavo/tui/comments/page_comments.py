@@ -267,7 +267,7 @@ class SelectedBlocks:
 
         def send(text: str) -> None:
             remark = thread_actions.remark_on_blocks(text, [each.text for each in blocks])
-            if len(blocks) == 1 and blocks[0].is_old:  # A remark on several blocks names them instead.
+            if len(blocks) == 1 and blocks[0].is_old:  # Several blocks are named in the remark, not quoted.
                 remark = f"{quote_markdown(blocks[0].text, is_code=blocks[0].is_code)}\n\n{text}"
             body = Markdown(markdown=remark)
             writes = [

@@ -187,7 +187,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             page_op = content.GetPage(at=at, page_id=page.id, format="markdown")
         if page_op != self.subscriptions.operation("page"):
-            self._suggestions.set_page_text("")  # The old text was that of another page.
+            self._suggestions.set_page_text("")  # The old text belongs to another page.
         self.subscriptions.follow("page", page_op, self._show_page)
         self._lay_out()
 

@@ -75,7 +75,7 @@ class SpaceList:
         self._opens_last_space = True
         if self._open_space.space is not None and self._open_space.space.organization != organization.id:
             self._open_space.close()
-        # The listed spaces and collections belong to the previous organization.
+        # The tree still lists spaces and collections of the previous organization.
         if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
         # Load the collections again, because the user may have left and rejoined the same organization.

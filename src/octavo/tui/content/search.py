@@ -354,7 +354,7 @@ class SearchScreen(Dialog[None]):
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
         results: list[SearchResult] = []
         if self._requested_text != self.search_text and not self._is_searching:
-            return results  # The found pages match an older text. The search for the new text would remove them.
+            return results  # The found pages match an older text, and the search for the new text will drop them.
         for hit in self._found_pages.value.items if self._found_pages.value else ():
             if isinstance(hit, search.SpaceHit):
                 for page in hit.pages:

@@ -154,7 +154,7 @@ class DiffContents(Contents):
         """The chunks of the source diff. Empty until the source diff was chosen."""
         self.built_layout: DiffLayout = "changes"
         """Layout of the diff that was built last or is being built. The shown diff may still have another layout."""
-        self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
+        self.deferred = deferred_content(diagrams=False)  # A diff shows diagrams as text.
         self.chosen_layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
         """True if the last layout that the user chose was split. None if the user has not chosen yet."""

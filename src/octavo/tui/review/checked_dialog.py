@@ -152,7 +152,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         if self._is_answered or self._checks is None:
             return
         if _seconds_since(self._checked_at) > MAX_AGE:
-            # The checks are old, so they are loaded again. Only unchanged checks confirm the write.
+            # The checks are old, so load them again. Confirm the write only if they have not changed.
             self.run_worker(self._check_again_and_confirm(), exclusive=True, group="checks")
         else:
             self._confirm_with(self._checks)

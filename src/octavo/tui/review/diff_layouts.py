@@ -420,7 +420,7 @@ class AllPagesLayout:
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
             if not is_searching:
-                # All pages are loaded, so search again: matches above the cursor count now.
+                # All pages are loaded, so search again, now including matches above the cursor.
                 self.pane.find_bar.content_changed()
                 self.pane.viewport.notify_moved()
         for section in [*self._sections_near_view(), *to_search]:

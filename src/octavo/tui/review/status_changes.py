@@ -178,7 +178,7 @@ async def _report_result(app: Shell, session: Session, write: UnfinishedWrite) -
     with suppress(NotSaved):
         merge = op if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) else None
         if merge is not None or write.later_writes:
-            # Load the name first: `finish_unfinished` deletes the lock that a restart needs.
+            # Load the name first: `finish_unfinished` deletes the lock, by which the next start finds the write.
             name = await _name_of(session, merge) if merge is not None else ""
             result = await finish_unfinished(session.live, write)
             if result is None:

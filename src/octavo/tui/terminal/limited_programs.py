@@ -236,7 +236,7 @@ class _RunningProgram:
         try:
             self._unsent_data = self._unsent_data[os.write(key.fd, self._unsent_data[:_CHUNK_BYTES]) :]
         except BrokenPipeError:
-            self._unsent_data = self._unsent_data[:0]  # The program no longer reads its input, so drop what is unsent.
+            self._unsent_data = self._unsent_data[:0]  # The program no longer reads its input, so drop the rest.
         if not self._unsent_data and self._child.stdin is not None:
             self._selector.unregister(key.fileobj)
             self._child.stdin.close()

@@ -60,7 +60,7 @@ class FrameLayout(VerticalLayout):
         min_rows = parent.min_rows if isinstance(parent, DialogFrame) else 0
         if (
             placements and size.height and (missing_rows > 0 or min_rows > size.height)
-        ):  # The row below the last child is used first.
+        ):  # First, use the empty row below the last child.
             missing_rows -= placements[-1].margin.bottom
         added_rows = -self._removable_rows(placements, missing_rows)
         if missing_rows < 0 and min_rows:

@@ -414,7 +414,7 @@ class FilterLine(Widget):
     @on(Input.Changed)
     def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
-        self._apply(self._input.value)  # The value in the message may be older than that of the input.
+        self._apply(self._input.value)  # The message may have an older value than the input.
 
     @on(FilterInput.Finished)
     def _finish(self, message: FilterInput.Finished) -> None:

@@ -54,7 +54,7 @@ class InfoTable(Widget):
         old_height = self.get_content_height(self.size, self.size, width)
         self._rows = tuple(rows)
         self.display = bool(self._rows)
-        # Only if the height changes: a layout repaints the whole screen.
+        # Request a layout only if the height changes, because a layout repaints the whole screen.
         self.refresh(layout=not width or old_height != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:
