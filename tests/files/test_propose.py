@@ -612,6 +612,13 @@ async def test_page_that_a_pull_could_not_write_is_not_added_as_an_empty_page(
     assert await editor.outline(request.ref(editor.space)) == "Home(Help) Setup Usage"
 
 
+async def test_short_title_of_a_deleted_page_is_not_named(docs: PulledSide) -> None:
+    docs.edit("SUMMARY.md", "(setup.md)", '(setup.md "S")')
+    (docs.top / "setup.md").unlink()
+    plan, _ = await propose(docs)
+    assert (plan.summary, plan.unsupported) == ("1 page deleted", [])
+
+
 async def test_deleted_file_that_is_still_listed_is_restored_by_a_later_proposal(
     docs: PulledSide, editor: SpaceEditor
 ) -> None:

@@ -218,7 +218,12 @@ class ProposalPlanner:
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
         """Return the local table of contents without changes that cannot be sent. Record such changes in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
-        local_entries = without_entries(self.local.entries, ())  # A copy, in which entries are changed below.
+        missing_ids = {
+            entry_id
+            for entry_id, file in self.baseline.pages.items()
+            if self.local.current_path(file) not in self.local.data
+        }
+        local_entries = without_entries(self.local.entries, missing_ids)  # A copy, in which entries are changed below.
         entries_by_id = {entry.id: entry for entry in walk_entries(local_entries)}
         left_out_ids = set()
         for entry_id, entry in entries_by_id.items():
@@ -250,19 +255,13 @@ class ProposalPlanner:
             if old_entry.kind != "document" and entry_id not in entries_by_id:
                 plan.unsupported.append(f"{SUMMARY} deleted {old_entry.kind} “{old_entry.title}”")
                 kept_ids.add(entry_id)
-        missing_ids = {
-            entry_id
-            for entry_id, file in self.baseline.pages.items()
-            if self.local.current_path(file) not in self.local.data
-        }
         for entry_id, file in self.baseline.pages.items():
             if entry_id not in missing_ids and entry_id not in entries_by_id:
                 plan.notes.append(
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
                 kept_ids.add(entry_id)
-        local_entries = without_entries(local_entries, missing_ids | left_out_ids)
-        return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
+        return with_missing_entries(without_entries(local_entries, left_out_ids), self.baseline.entries, kept_ids)
 
     def _add_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, page_id in order.conflicts:
