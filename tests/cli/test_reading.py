@@ -233,6 +233,17 @@ def test_raw_diff_ends_lines_only_at_line_feeds(demo: CommandLine, tmp_path: Pat
     assert file.read_text(encoding="utf-8") == after
 
 
+def test_raw_diff_of_a_file_whose_name_has_spaces_can_be_applied_by_patch(demo: CommandLine, tmp_path: Path) -> None:
+    assert demo.run("pull", "handbook", "docs", "--demo", cwd=tmp_path).code == 0
+    file = tmp_path / "docs" / "our plan" / "next year.md"
+    file.parent.mkdir()
+    file.write_text("# Next year\n\nMore.\n")
+    patch = demo.run("diff", "--raw", cwd=tmp_path / "docs").out
+    file.unlink()
+    subprocess.run(["patch", "-p1"], input=patch, cwd=tmp_path / "docs", text=True, check=True, capture_output=True)
+    assert file.read_text() == "# Next year\n\nMore.\n"
+
+
 def test_diff_has_short_forms_and_an_exit_code(demo: CommandLine) -> None:
     names = demo.run("diff", "harbour-api/7", "--demo", "--name-only", "--exit-code")
     assert (names.code, names.out) == (1, "concepts/time\nhelp/troubleshooting\n")

@@ -219,6 +219,8 @@ def _unified(page: PageTexts, context: int) -> str:
     suffix = "" if page.path.endswith((".md", ".yaml")) else ".md"
     old_name = f"a/{page.old_path or page.path}{suffix}" if page.old_markdown else "/dev/null"
     new_name = f"b/{page.path}{suffix}" if page.new_markdown else "/dev/null"
+    # Without a tab, patch reads a file name up to its first space.
+    old_name, new_name = (f"{each}\t" if " " in each else each for each in (old_name, new_name))
     lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old_name, new_name, n=context)
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
