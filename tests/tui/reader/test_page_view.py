@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
+from textual import events
 from textual.widgets import Static
 
 from octavo.documents.source_reader import parse
@@ -582,3 +583,17 @@ async def test_selected_text_is_never_replaced_by_other_text() -> None:
         app.pane.show_markdown("\n\n".join(["A new first paragraph.", *words]), key="p")
         await pilot.pause()
         assert app.screen.get_selected_text() in (None, "Paragraph 2")
+
+
+async def test_link_at_which_a_text_selection_ends_is_not_followed() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("Words before.\n\nSee [the guide](guide.md) for more.\n", key="p")
+        await pilot.pause()
+        for kind, x, y in ((events.MouseDown, 2, 0), (events.MouseMove, 8, 2), (events.MouseUp, 8, 2)):
+            app.post_message(kind(None, x, y, 1, 1, 1, False, False, False, x, y))
+            await pilot.pause()
+        assert links(app) == []
+        assert app.screen.get_selected_text() == "Words before.\n\nSee the"
+        await pilot.click(app.pane, offset=(8, 2))
+        assert links(app) == [("guide.md", False)]

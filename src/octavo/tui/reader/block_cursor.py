@@ -512,7 +512,8 @@ class Clickables(PanePart):
         return True
 
     def click(self, event: Click) -> None:
-        """Open the link at the mouse, or select the block there."""
+        """Open the link at the mouse, or select the block there. Does not open a link at which the mouse was released
+        after text was selected."""
         self.end_hints()
         clickable = next(
             (
@@ -522,7 +523,7 @@ class Clickables(PanePart):
             ),
             None,
         )
-        if clickable is not None:
+        if clickable is not None and self.viewport.widget.text_selection is None:
             self._open_clickable(clickable, event.ctrl)
             return
         covered_rows = self.viewport.contents.sticky_row_count(self.viewport.top)
