@@ -154,6 +154,31 @@ async def test_conflict_markers_in_a_new_page_block_the_proposal(docs: PulledSid
     assert plan.blocked == ["more.md has conflict markers"]
 
 
+async def test_conflict_markers_in_the_table_of_contents_block_the_proposal(docs: PulledSide) -> None:
+    for title in ("Mine", "Theirs"):
+        docs.write(f"{title}.md", f"# {title}\n")
+    sides = "<<<<<<< HEAD\n* [Mine](Mine.md)\n\n=======\n* [Theirs](Theirs.md)\n\n>>>>>>> feature\n"
+    docs.write("SUMMARY.md", f"{docs.read('SUMMARY.md')}\n{sides}")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert plan.blocked == ["SUMMARY.md has conflict markers"]
+
+
+async def test_merged_change_request_takes_no_proposal_and_the_last_one_stays_known(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    at = await editor.propose(insert("# Help\n\nAsk.\n"))
+    await editor.merge(at)
+    docs.write("more.md", "# More\n\nText.\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
+    _, request = await propose(docs)
+    docs.edit("usage.md", "Press", "Hold")
+    into_merged = Proposal(docs.folder, docs.live, docs.client.download, "x", into=await editor.get(at))
+    with pytest.raises(ProposalFailed, match="Could not propose: #2 is merged"):
+        await into_merged.plan()
+    plan, later = await propose(docs)
+    assert (plan.summary, later.id) == ("1 page edited", request.id)
+
+
 async def test_change_that_the_api_does_not_support_is_named(docs: PulledSide) -> None:
     docs.write("setup.md", f"---\nlayout:\n  title:\n    visible: false\n---\n\n{SETUP}")
     docs.write("SUMMARY.md", docs.read("SUMMARY.md") + "\n## More\n\n* [Site](https://example.com)\n")

@@ -31,6 +31,7 @@ from octavo.api.content import (
 from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line
 from octavo.data.live import Live
+from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import create, toggle_draft
 from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWRITTEN, NO_CONTENT_EDITS, edit
 from octavo.documents import front_matter, page_trees
@@ -83,6 +84,8 @@ class Proposal:
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send. Nothing is sent. Raises ApiError, OSError, NotPulled or ProposalFailed."""
+        if self.into is not None and self.into.status not in UNDECIDED:
+            raise ProposalFailed(f"Could not propose: #{self.into.number} is {self.into.status}.", "blocked")
         await finish_proposal(self.folder, self.live.send)
         self.local = LocalFiles.read(self.folder)
         self.change_request = self.into or await self._open_request()

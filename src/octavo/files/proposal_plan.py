@@ -170,6 +170,8 @@ class ProposalPlanner:
                 yield page
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
+        if find_markers(self.local.text(SUMMARY)):
+            plan.blocked.append(f"{SUMMARY} has conflict markers")
         plan.contents = self._local_entries(plan)
         listed_ids = {each.id for each in walk_entries(self.baseline.entries) if each.kind == "document"}
         unread_ids = listed_ids - self.baseline.pages.keys()
