@@ -185,6 +185,17 @@ def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
     assert demo.run("pull", "--demo", "-q", ".revision", cwd=docs).out == f"{state['revision']}\n"
 
 
+def test_unresolved_table_of_contents_is_not_merged(demo: CommandLine, docs: Path) -> None:
+    summary = docs / "SUMMARY.md"
+    before = summary.read_text()
+    unresolved = f"{before}\n<<<<<<< HEAD\n* [Mine](mine.md)\n\n=======\n* [Theirs](theirs.md)\n\n>>>>>>> feature\n"
+    summary.write_text(unresolved)
+    ran = demo.run("pull", "--demo", cwd=docs)
+    assert (ran.code, summary.read_text()) == (6, unresolved)
+    assert "Could not pull: SUMMARY.md has conflict markers." in ran.err
+    summary.write_text(before)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

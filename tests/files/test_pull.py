@@ -110,6 +110,16 @@ async def test_edit_of_a_replaced_page_during_a_pull_stays(docs: PulledSide, edi
     assert docs.read("setup (1).md") == "# Setup\n\nDo nothing.\n"
 
 
+async def test_file_that_is_still_in_conflict_is_named_by_the_next_pull(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.edit("setup.md", "Install it.", "Install mine.")
+    for theirs in ("Install theirs.", "Install theirs again."):
+        text = SETUP.replace("Install it.", theirs)
+        await editor.publish(update(await editor.id("Setup"), text))
+        assert (await docs.pull()).conflicts == [Problem("setup.md", "1 conflict with main")]
+        assert "Install mine." in docs.read("setup.md")
+        assert theirs in docs.read("setup.md")
+
+
 async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, editor: SpaceEditor) -> None:
     await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install it.", "Download it.")))
     docs.edit("setup.md", "Install it.", "Compile it.")

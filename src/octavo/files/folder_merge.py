@@ -270,9 +270,9 @@ class FolderMerge:
         merged_page = page_merge.merge(*(PageFile(each).body for each in versions))
         text = with_front_matter(front_matter, merged_page.text(main=YOURS, request=MAIN), PageFile(versions[1]).gap)
         self._put(incoming.path, encode_like(text, data), self.result.merged)
-        if merged_page.conflicts or find_markers("\n".join(front_matter)):
+        count = len(find_markers(text))
+        if merged_page.conflicts or count:  # The local file may also have conflicts from an earlier pull.
             self._copies_by_path[incoming.path] = data
-            count = len(find_markers(text))
             self._conflict(incoming.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
         elif not is_utf8(data):
             self._copies_by_path[incoming.path] = data

@@ -42,13 +42,21 @@ from octavo.cli.standard_streams import (
     write_out,
 )
 from octavo.documents.folders.folder import fingerprint
-from octavo.documents.folders.layout import encode_like
+from octavo.documents.folders.layout import SUMMARY, encode_like
+from octavo.documents.source_reader import find_markers
 from octavo.files.folder_export import export_changes, write_export
 from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import ProposalPlan
-from octavo.files.pulled_folder import CONFLICTS_FOLDER, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
+from octavo.files.pulled_folder import (
+    CONFLICTS_FOLDER,
+    STATE_FOLDER,
+    PulledFolder,
+    SpaceReader,
+    TrackedFile,
+    text_of,
+)
 from octavo.settings.file import did_you_mean
 from octavo.tui.widgets.short_texts import plural
 
@@ -82,6 +90,9 @@ def _run_pull(options: argparse.Namespace) -> int:
         at = RevisionRef(space_id=folder.space_id, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space_id))
         with file_errors_as_failure(f"write to {folder.top}"), folder.locked() as locked_folder:
+            if find_markers(text_of(locked_folder.data(SUMMARY) or b"")):
+                message = f"Could not pull: {SUMMARY} has conflict markers. Edit the file, then run: octavo pull"
+                raise Failure(message, BLOCKED)
             try:
                 result = await pull(locked_folder, reader, report=report_progress)
             finally:
