@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from octavo.documents.diff import diff
@@ -121,6 +123,29 @@ def test_code_matches_code_and_other_text_exactly() -> None:
     source = "`retry_limit: 5` and Retry_Limit and my_retry_limit\n\n```\nretry_limit = 3\n```\nhttps://a.b/retry_limit"
     assert texts(change, source) == ["retry_limit", "retry_limit"]
     assert "retry_count = 3" in replace_matches(source, find_matches(change, source))
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        '{% tab title="The «title» of a tab" %}\n\n«title»\n\n{% endtab %}',
+        '<img title="«title» first" alt="" src="title/title.png" data-title="title">',
+        '<figure><img src="title.png" alt="A «title» here"><figcaption>«title»</figcaption></figure>',
+        '<code class="title">«title» in code</code>',
+        "<style>.title { color: red }</style><script>var title</script>",
+        "<!-- a title -->\n\nA «title».",
+        '{% embed url="https://a.b/title" %}',
+        '{% content-ref url="title.md" %}\n[Page](title.md)\n{% endcontent-ref %}',
+        '{% hint style="title" %}`«title»` and `<img «title»="x">`{% endhint %}',
+        '```html\n<img «title»="x"> <!-- «title» -->\n```',
+        "<a title='x' href='title'>«title»</a> and 1 < 2, «title» > 1",
+    ],
+)
+def test_code_is_found_only_in_text_that_readers_see(marked: str) -> None:
+    source = re.sub("[«»]", "", marked)
+    for each in reversed(find_matches(TermChange("title", "name", is_code=True), source)):
+        source = f"{source[: each.start]}«{each.text}»{source[each.end :]}"
+    assert source == marked
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,7 @@ _TOKEN = re.compile(
     r"|(?P<emphasis>\*{1,3}(?=\S)|(?<=\S)\*{1,3}|~~|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_]))",
     re.DOTALL,
 )
-_TEXT_ATTRIBUTE = re.compile(r"""\b(?:title|alt|summary|caption|description)=(["'“])(.{0,300}?)["'”]""")
+_TEXT_ATTRIBUTE = re.compile(r"""(?<![\w-])(?:title|alt|summary|caption|description)=(["'“])(.{0,300}?)["'”]""")
 _HEADING = re.compile(r"[ \t>]{0,20}(?:#{1,6}[ \t]|##)")
 
 
@@ -485,9 +485,25 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
 
 
 def _searchable_text(source: str) -> VisibleText:
-    """Return the source with `BARRIER` in place of URLs and front matter."""
-    characters = list(source)
-    for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):
+    """Return the source with `BARRIER` in place of URLs, front matter, comments and tags. Code, and the texts of tags
+    that readers see, stay."""
+    outside_code = mask_parts(source, ("code", "front-matter"))
+    without_comments = _blank_comments(outside_code)
+    pairs = zip(source, outside_code, without_comments, strict=True)
+    characters = [character if before == after else BARRIER for character, before, after in pairs]
+    hidden_ranges = [(0, front_matter.split_page(source)[1]), *url_ranges(source)]
+    for token_match in _TOKEN.finditer(without_comments):
+        start, end = token_match.span()
+        match token_match.lastgroup:
+            case "tag" | "element" | "format":
+                for attribute_match in _TEXT_ATTRIBUTE.finditer(without_comments, start, end):
+                    hidden_ranges.append((start, attribute_match.start(2)))
+                    start = attribute_match.end(2)
+                hidden_ranges.append((start, end))
+            case "code":
+                is_hidden = token_match["name"] in ("script", "style")
+                hidden_ranges.append((start, end if is_hidden else without_comments.index(">", start)))
+    for start, end in hidden_ranges:
         characters[start:end] = BARRIER * (end - start)
     return VisibleText("".join(characters), list(range(len(source))), list(range(1, len(source) + 1)))
 
