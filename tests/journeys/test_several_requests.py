@@ -50,7 +50,7 @@ async def test_undo_goes_on_with_the_change_requests_that_it_could_not_reopen(st
         await run.hear("Archived 3 change requests.")
         run.platform.refuse_next(change_requests.Update, 401, "Sign in first.", times=2)
         await run.press("u")
-        await run.hear("Undone: 1 of 3 change requests.", "Press u to try the undo again.")
+        await run.hear("Undone: 1 of 3 change requests. Could not reopen #", "Press u to try the undo again.")
         await run.see("Open 5")
         await run.press("u")
         await run.hear("Undone for 2 change requests.")
@@ -96,7 +96,19 @@ async def test_failures_are_named_for_each_change_request(stage: Stage) -> None:
         await run.see("Archive 3 change requests?")
         run.platform.refuse_next(change_requests.Update, 403, "Locked by the owner.", times=1)
         await run.press("y")
-        await run.hear("Archived 2 of 3 change requests.", "Locked by the owner.")
+        await run.hear("Archived 2 of 3 change requests. Could not archive #", "Locked by the owner.")
+        await run.see("Open 5", "1 selected")
+
+
+async def test_row_of_the_inbox_stays_selected_if_its_approval_fails(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("Inbox ·")
+        await run.press("*", "a")
+        await run.see("Approve ", "will be approved")
+        run.platform.refuse_next(reviews.Submit, 403, "Locked by the owner.", times=1)
+        await run.press("y")
+        await run.hear("Could not approve #", "Locked by the owner.")
+        await run.see("1 selected")
 
 
 @pytest.mark.before_release

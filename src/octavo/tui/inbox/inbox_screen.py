@@ -382,11 +382,15 @@ class InboxScreen(ListView[InboxRow]):
     def request_target(self) -> RequestTarget | None:
         """Target of the commands for change requests: the change requests of the current row and of the selected rows.
         None if the current row has no change request."""
-        requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
-        request = self.feed.change_request(self.rows.item)
-        if request is None:
+        selected = {
+            row.key: request for row in self.selected_rows if (request := self.feed.change_request(row)) is not None
+        }
+        current_request = self.feed.change_request(self.rows.item)
+        if current_request is None:
             return None
-        return RequestTarget(request, request.space_ref, self, tuple(requests))
+        return RequestTarget(
+            current_request, current_request.space_ref, self, tuple(selected.values()), tuple(selected)
+        )
 
     @property
     def thread_target(self) -> ThreadTarget | None:

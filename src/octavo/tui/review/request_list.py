@@ -444,7 +444,10 @@ class RequestListScreen(ListView[ChangeRequest]):
     def request_target(self) -> RequestTarget | None:
         """Target of commands: the change request under the cursor, and the selection. None in an empty list."""
         item = self.rows.item
-        return RequestTarget(item, item.space_ref, self, tuple(self.selected_rows)) if item is not None else None
+        if item is None:
+            return None
+        selected = tuple(self.selected_rows)
+        return RequestTarget(item, item.space_ref, self, selected, tuple(each.id for each in selected))
 
     @property
     def selected_items(self) -> Sequence[Model]:

@@ -5,7 +5,7 @@ closed."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,8 +64,14 @@ def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
     """If the first change request is a draft, mark all drafts as ready. Otherwise, convert open requests to drafts."""
     if requests:
         matching_requests = [each for each in requests if each.status == requests[0].status]
-        action, message = _toggle_messages(app, matching_requests)
-        app.writes.send(action, _toggle(app, matching_requests), message=message, make_undo=partial(_undo_of, app))
+        toggle = _toggle(app, matching_requests)
+
+        def undo(sent: tuple[PlannedWrite, ...]) -> DirectUndo:
+            new_status = "open" if requests[0].status == "draft" else "draft"
+            toggled_requests = [each.change_request.model_copy(update={"status": new_status}) for each in sent]
+            return _toggle(app, toggled_requests, is_undo=True)
+
+        app.writes.send(toggle.action, toggle.send(), message=toggle.message, make_undo=undo)
 
 
 def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
@@ -85,53 +91,34 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
     )
 
 
-def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return two phrases: an action such as `mark #7 as ready for review`, and the message after it succeeded."""
-    is_draft = requests[0].status == "draft"
-    names_text = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
-    if is_draft:
-        return f"mark {names_text} as ready for review", f"Marked {names_text} as ready for review"
-    draft_noun = "a draft" if len(requests) == 1 else "drafts"
-    return f"convert {names_text} to {draft_noun}", f"Converted {names_text} to {draft_noun}"
-
-
 def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
     title = app.workspace.space_title(change_request.space)
     return f"#{change_request.number} in {title}" if title else f"#{change_request.number}"
 
 
-async def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> SendResult[Any]:
-    """Toggle the draft status. Return the toggled requests, or if undoing some failed, an undo to send again."""
-    toggled_requests: list[ChangeRequest] = []
-    failures: list[str] = []
-    unsent_requests: list[ChangeRequest] = []
-    kind: Literal["refused", "unknown"] = "refused"
+def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> DirectUndo:
+    """Return an action that toggles the draft status of `requests`, which have the same status."""
+    is_single = len(requests) == 1
+    writes = []
     for each in requests:
         assert each.space_ref is not None, "`why_not_toggle_drafts` checks that the space is known"
-        outcome = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
-        if outcome.kind == "done" and outcome.result is not None:
-            toggled_requests.append(outcome.result.model_copy(update={"space": each.space}))
-        else:
-            failures.append(
-                outcome.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {outcome.message}"
-            )
-            unsent_requests += [each] * outcome.can_be_sent_again
-            kind = "unknown" if outcome.kind == "unknown" else kind
-    if is_undo and unsent_requests:
-        return SendResult("refused", f"{failures[0]} {UNDO_AGAIN}", _undo_of(app, unsent_requests))
-    if not toggled_requests:
-        return SendResult(kind, failures[0])
-    if not failures:
-        return SendResult("done", "", tuple(toggled_requests))
-    requests_text = f"{len(toggled_requests)} of {plural(len(requests), 'change request')}"
-    is_draft = requests[0].status == "draft"
-    message = f"Marked {requests_text} as ready for review" if is_draft else f"Converted {requests_text} to drafts"
-    return SendResult("done", f"{message}. {failures[0]}", tuple(toggled_requests))
+        send = partial(toggle_draft, app.session.live, each.ref(each.space_ref), each)
+        writes.append(PlannedWrite(each, "" if is_single else _name_with_space(app, each), "", send))
+    verb, past_verb, end = "mark", "Marked", "as ready for review"
+    if requests[0].status != "draft":
+        verb, past_verb, end = "convert", "Converted", "to a draft" if is_single else "to drafts"
 
+    def toggle_again(unsent: Sequence[PlannedWrite]) -> DirectUndo:
+        return _toggle(app, [each.change_request for each in unsent], is_undo=True)
 
-def _undo_of(app: Shell, toggled_requests: Sequence[ChangeRequest]) -> DirectUndo:
-    action, message = _toggle_messages(app, toggled_requests)
-    return DirectUndo(action, lambda: _toggle(app, toggled_requests, is_undo=True), message)
+    names_text = _name_with_space(app, requests[0]) if is_single else plural(len(requests), "change request")
+    return DirectUndo(
+        f"{verb} {names_text} {end}",
+        lambda: _send_all(
+            writes, lambda text: f"{past_verb} {text} {end}", undo_again=toggle_again if is_undo else None
+        ),
+        f"{past_verb} {names_text} {end}",
+    )
 
 
 def archive_opener(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
@@ -229,6 +216,8 @@ class RequestTarget:
     view: View
     selected: tuple[ChangeRequest, ...] = ()
     """Selected change requests in list order. Commands on several change requests act on these."""
+    selected_keys: tuple[Hashable, ...] = ()
+    """Keys of the rows of `selected`."""
     reviews: Sequence[Review] | None = None
     """Reviews of the change request. None if they are not loaded."""
     why_outdated: str | None = None
@@ -467,39 +456,53 @@ async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> Plann
 
 
 def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequence[PlannedWrite]) -> None:
-    on_sent = target.view.refresh_data
+    view = target.view
+
+    def on_sent(failed: Sequence[PlannedWrite]) -> None:
+        if isinstance(view, ListView):
+            keys_by_id = {each.id: key for each, key in zip(target.selected, target.selected_keys, strict=True)}
+            view.rows.selection.add(keys_by_id[each.change_request.id] for each in failed)
+        view.refresh_data()
 
     def undo(sent: tuple[PlannedWrite, ...]) -> DirectUndo:
-        return _undo_of_all([replace(each, send=each.undo, undo=None) for each in sent], on_sent)
+        return _undo_of_all([replace(each, send=each.undo, undo=None) for each in sent], view.refresh_data)
 
     requests_text = plural(len(planned), "change request")
+    if isinstance(view, ListView):
+        view.rows.selection.clear()
     app.writes.send(
         f"{action.verb.lower()} {requests_text}",
-        _send_all(planned, action.past_verb, on_sent),
+        _send_all(planned, lambda text: f"{action.past_verb} {text}", on_sent),
         message=f"{action.past_verb} {requests_text}.",
         no_undo_reason="" if planned[0].undo is not None else f"You cannot undo “{action.verb.lower()}” by pressing u.",
         make_undo=undo if planned[0].undo is not None else None,
     )
-    if isinstance(target.view, ListView):
-        target.view.rows.selection.clear()
 
 
-def _undo_of_all(writes: Sequence[PlannedWrite], on_sent: Callable[[], None]) -> DirectUndo:
+def _undo_of_all(writes: Sequence[PlannedWrite], refresh: Callable[[], None]) -> DirectUndo:
     requests_text = plural(len(writes), "change request")
     return DirectUndo(
         f"undo this on {requests_text}",
-        lambda: _send_all(writes, "Undone:", on_sent, is_undo=True),
+        lambda: _send_all(
+            writes, lambda text: f"Undone: {text}", lambda _: refresh(), lambda unsent: _undo_of_all(unsent, refresh)
+        ),
         f"Undone for {requests_text}.",
     )
 
 
 async def _send_all(
-    planned_writes: Sequence[PlannedWrite], past_verb: str, on_sent: Callable[[], None], *, is_undo: bool = False
+    planned_writes: Sequence[PlannedWrite],
+    progress: Callable[[str], str],
+    on_sent: Callable[[Sequence[PlannedWrite]], None] = lambda failed: None,
+    undo_again: Callable[[Sequence[PlannedWrite]], DirectUndo] | None = None,
 ) -> SendResult[Any]:
-    """Send the writes, call `on_sent`, and return the done writes, or if undoing some failed, an undo to send again."""
+    """Send the writes, and return the writes that are done. `on_sent` is called with the others. `progress` returns a
+    phrase such as `Archived 2 of 3 change requests`. If the writes are an undo, `undo_again` returns the undo of the
+    writes that can be sent again."""
     sent: list[PlannedWrite] = []
-    failures: list[str] = []
+    failed: list[PlannedWrite] = []
     unsent: list[PlannedWrite] = []
+    messages: list[str] = []
     kind: Literal["refused", "unknown"] = "refused"
     for each in planned_writes:
         if each.send is None:
@@ -507,15 +510,15 @@ async def _send_all(
         result = await each.send()
         if result.kind == "done":
             sent.append(each)
-        else:
-            failures.append(f"{each.name}: {result.message}")
-            unsent += [each] * result.can_be_sent_again
-            kind = "unknown" if result.kind == "unknown" else kind
-    on_sent()
-    named = " ".join(failures)
-    message = f"{past_verb} {len(sent)} of {plural(len(planned_writes), 'change request')}. {named}" if failures else ""
-    if is_undo and unsent:
-        return SendResult("refused", f"{message} {UNDO_AGAIN}", _undo_of_all(unsent, on_sent))
-    if not sent:
-        return SendResult(kind, named)
-    return SendResult("done", message, tuple(sent))
+            continue
+        failed.append(each)
+        unsent += [each] * result.can_be_sent_again
+        messages.append(result.message if each.name in result.message else f"{each.name}: {result.message}")
+        kind = "unknown" if result.kind == "unknown" else kind
+    on_sent(failed)
+    if sent and failed:
+        requests_text = plural(len(planned_writes), "change request")
+        messages.insert(0, f"{progress(f'{len(sent)} of {requests_text}')}.")
+    if undo_again is not None and unsent:
+        return SendResult("refused", " ".join([*messages, UNDO_AGAIN]), undo_again(unsent))
+    return SendResult("done" if sent else kind, " ".join(messages), tuple(sent) if sent else None)
