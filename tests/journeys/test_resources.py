@@ -282,20 +282,27 @@ async def test_undo_of_several_deletions_continues_after_an_error(stage: Stage) 
         await run.until(lambda: sorted(titles(run)) == sorted(deleted), "list all redirects again")
 
 
-async def test_deletion_that_fails_halfway_can_be_undone(stage: Stage) -> None:
-    deletions: list[str] = []
+def refuse_second(
+    method: str, path: str, operation: type[Operation[Any]]
+) -> Callable[[Platform], AbstractAsyncContextManager[str]]:
+    """Return a server that refuses the second request with this method, whose path contains `path`."""
+    paths: list[str] = []
 
-    def refuse_second_deletion(platform: Platform) -> AbstractAsyncContextManager[str]:
+    def serve(platform: Platform) -> AbstractAsyncContextManager[str]:
         async def application(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["method"] == "DELETE":
-                deletions.append(scope["path"])
-                if len(deletions) == 2:
-                    platform.refuse_next(redirects.Delete, 403, "The harbour master says no.")
+            if scope["type"] == "http" and scope["method"] == method and path in scope["path"]:
+                paths.append(scope["path"])
+                if len(paths) == 2:
+                    platform.refuse_next(operation, 403, "The harbour master says no.")
             await platform(scope, receive, send)
 
         return serving(application)
 
-    async with stage.play(NOOR, start="sites", over=refuse_second_deletion) as run:
+    return serve
+
+
+async def test_deletion_that_fails_halfway_can_be_undone(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites", over=refuse_second("DELETE", "redirects", redirects.Delete)) as run:
         await create_missing_resources(run)
         await run.press("enter")
         await open_table(run, "redirects")
@@ -305,6 +312,7 @@ async def test_deletion_that_fails_halfway_can_be_undone(stage: Stage) -> None:
         await run.press("y")
         await run.hear("The harbour master says no. Deleted 1 of 2 redirects before the error occurred.")
         await run.until(lambda: len(titles(run)) == len(before) - 1, "remove the deleted redirect from the list")
+        await run.see("1 selected")
         await run.press("u")
         await run.hear("Restored ")
         await run.until(lambda: sorted(titles(run)) == sorted(before), "list the redirect again")
@@ -660,6 +668,47 @@ async def test_undo_of_several_changes_restores_the_role_that_another_user_set_m
         await run.hear("Undid the change to 3 members.")
         roles = [(await run.ask(organizations.GetMember(at=here, user_id=each), NOOR)).role for each in members[:2]]
         assert roles == ["review", "review"]
+
+
+async def test_members_whose_change_failed_stay_selected(stage: Stage) -> None:
+    refusal = refuse_second("PATCH", "members", organizations.UpdateMember)
+    async with stage.play(NOOR, start="admin", over=refusal) as run:
+        await run.see("Members · 306")
+        await run.press("x", "x", "x", "e")
+        await run.see("Edit 3 members")
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.hear("Changed 1 of 3 members before the error occurred.")
+        await run.see("2 selected")
+
+
+async def test_undo_of_several_changes_does_not_replace_a_newer_value(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Members · 306")
+        before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
+        await run.press("x", "x", "x", "e")
+        await run.see("Edit 3 members")
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.hear("Changed 3 members.")
+        here, second = OrganizationRef(organization_id=ORGANIZATION), list(before)[1]
+        await run.ask(organizations.UpdateMember(at=here, user_id=second, role="review"), NOOR)
+        await run.press("u")
+        await run.hear("Could not undo the change to ", "it has changed since. Press e to edit it. Press u to undo the")
+        await run.press("u")
+        await run.hear("Undid the other changes.")
+        roles = {each: (await run.ask(organizations.GetMember(at=here, user_id=each), NOOR)).role for each in before}
+        assert roles == {**before, second: "review"}
+
+
+async def test_change_of_several_names_the_item_that_is_gone(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Members · 306")
+        gone = browser(run).rows.items[0].user
+        await run.press("x", "x", "x", "e")
+        await run.see("Edit 3 members")
+        here = OrganizationRef(organization_id=ORGANIZATION)
+        await run.ask(organizations.DeleteMember(at=here, user_id=gone.id), NOOR)
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.see(f"{gone.name} was deleted, or you lost access. Nothing was sent.")
 
 
 async def test_undo_of_several_changes_says_if_some_cannot_be_undone(stage: Stage) -> None:

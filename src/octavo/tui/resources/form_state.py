@@ -223,6 +223,8 @@ class FormRequest:
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
     """Loads the item again before sending, or returns None if it was deleted. Raises ApiError. The attribute is None if
     the item need not be loaded again."""
+    item_name: str = "The item"
+    """Name of the item that `item_reader` loads."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists from which the user chooses values, by field name."""
     verb: str = ""
@@ -445,7 +447,8 @@ class FormState:
                 f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
             )
         if current_item is None:
-            return self._add_error("The item was deleted, or you lost access. Nothing was sent.", for_whole_form=True)
+            gone_sentence = f"{self.form.item_name} was deleted, or you lost access. Nothing was sent."
+            return self._add_error(gone_sentence, for_whole_form=True)
         self._item = current_item
         if self.form.item is None:
             return ""  # The form changes several items, so it shows no values of an item.

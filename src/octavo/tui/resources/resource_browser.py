@@ -57,12 +57,14 @@ class BrowserLevel:
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
-    def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return rows as a `Selection`, whose commands call `clear` to deselect. None if a row has no valid ID."""
+    def selection(
+        self, *rows: Any, deselect: Callable[[Iterable[str]], None] = lambda keys: None
+    ) -> resource_commands.Selection | None:
+        """Return rows as a `Selection`, whose commands call `deselect`. None if a row has no valid ID."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
-        return resource_commands.Selection(resource, self.arguments, self.parent, items, clear)
+        return resource_commands.Selection(resource, self.arguments, self.parent, items, deselect)
 
     def current_table(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
@@ -101,7 +103,7 @@ def selection(view: BrowserScreen) -> resource_commands.Selection | None:
     """Return the selected rows, else the row with the cursor. None if no row is visible or an ID is invalid."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
-    return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
+    return view.level.selection(*(view.selected_rows or (view.rows.item,)), deselect=view.rows.selection.remove)
 
 
 def current_table(view: BrowserScreen) -> resource_commands.CurrentTable | None:

@@ -5,7 +5,7 @@ or need no selected row.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,7 +52,8 @@ class Selection:
     """Item that contains the table: a site, a team, or the organization."""
     items: tuple[Any, ...]
     """Items on which the command runs. Never empty."""
-    clear: Callable[[], None]
+    deselect: Callable[[Iterable[str]], None]
+    """Deselects the items with these keys."""
 
     @property
     def first_item(self) -> Any:
@@ -161,11 +162,11 @@ def _delete(app: Shell, selection: Selection) -> None:
         return undo
 
     def on_decided(answer: Confirmed) -> None:
-        selection.clear()
         app.writes.send(
             action_text,
             resource_forms.delete_items(live, resource, selection.arguments, items),
             message=f"{past_verb[:1].upper()}{past_verb[1:]} {selection.title}{origin_phrase}.",
+            on_success=lambda deleted_items: selection.deselect(map(resource.key, deleted_items)),
             make_undo=make_undo if can_undo else None,
         )
 
@@ -196,7 +197,7 @@ def _edit_selected(app: Shell, selection: Selection) -> None:
         resource_forms.open_edit_form(app, selection.resource, selection.arguments, selection.first_item)
     else:
         resource_forms.open_bulk_edit_form(
-            app, selection.resource, selection.arguments, selection.items, selection.clear
+            app, selection.resource, selection.arguments, selection.items, selection.deselect
         )
 
 

@@ -4,9 +4,10 @@ at `open_create_form`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -127,12 +128,8 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
                 f"You cannot undo the change to {name} by pressing u. To edit {name} again, press e."
             )
             return
-        action = f"undo the change to {name}"
-        direct_undo = _undo_of(live, action, [(f"Could not {action}", undo)], f"Undid the change to {name}.")
-        if type(form.response) is type(item):
-            fields = form.operation.model_fields_set - set(item_arguments)
-            direct_undo = _undo_if_unchanged(direct_undo, load, resource.as_update(form.response), fields)
-        app.writes.set_undo(direct_undo)
+        send = _undo_edit_if_unchanged(live, resource, arguments, item, undo, form.response)
+        app.writes.set_undo(_undo_of(f"undo the change to {name}", [send], f"Undid the change to {name}."))
 
     open_form(
         FormRequest(
@@ -150,9 +147,14 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 
 
 def open_bulk_edit_form(
-    app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
+    app: Shell,
+    resource: Resource[Any],
+    arguments: Arguments,
+    items: Sequence[Any],
+    deselect: Callable[[Iterable[str]], None],
 ) -> None:
-    """Open a form that changes all `items` alike. Empty fields change nothing. Sending calls `clear_selection`."""
+    """Open a form that changes all `items` alike. Empty fields change nothing. `deselect` is called with the keys of
+    changed items."""
     assert resource.update is not None, "the resource must have an update operation"
     item_arguments, keys = resource.arguments_for(arguments, items[0]), [resource.key(each) for each in items]
     current_items: dict[str, Any] = {}
@@ -164,13 +166,10 @@ def open_bulk_edit_form(
         return resource.as_update(current_items[keys[0]]) if keys[0] in current_items else None
 
     def on_sent(form: SubmittedForm) -> None:
-        operation = form.operation
-        first_item, *other_items = (current_items.get(key, each) for key, each in zip(keys, items, strict=True))
-        values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in item_arguments}
-        clear_selection()
+        edited_items = [current_items.get(key, each) for key, each in zip(keys, items, strict=True)]
         app.writes.send(
             f"change {items_text}",
-            _send_bulk_edit(app.session.live, resource, arguments, first_item, operation, other_items, values),
+            _send_bulk_edit(app.session.live, resource, arguments, edited_items, form, deselect),
             message=f"Changed {items_text}.",
             make_undo=lambda undo: undo,
         )
@@ -182,6 +181,7 @@ def open_bulk_edit_form(
             title=f"Edit {items_text}",
             arguments=item_arguments,
             item_reader=load,
+            item_name=resource.title(items[0]),
             draft_name=f"form {resource.name} several {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=f"Change {items_text}",
@@ -195,72 +195,84 @@ async def _send_bulk_edit(
     live: Live,
     resource: Resource[Any],
     arguments: Arguments,
-    first_item: Any,
-    operation: Operation[Any],
-    other_items: Sequence[Any],
-    values: Mapping[str, Any],
+    items: Sequence[Any],
+    form: SubmittedForm,
+    deselect: Callable[[Iterable[str]], None],
 ) -> SendResult[DirectUndo]:
-    reverse_operations: list[tuple[str, Operation[Any]]] = []
-
-    def add_reverse(item: Any, edit: Operation[Any]) -> None:
+    """Change all items but the first, which `form` has changed, until an error occurs."""
+    operation, first_arguments = form.operation, resource.arguments_for(arguments, items[0])
+    values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in first_arguments}
+    undo_sends: list[_Send] = []
+    changed_count, failure = 0, ""
+    for item in items:
+        edit, response = operation, form.response
+        if changed_count:
+            edit = build_operation(type(operation), {**resource.arguments_for(arguments, item), **values})
+            result = await send_unchecked(live, edit, f"Could not change {resource.title(item)}")
+            if result.kind != "done":
+                progress = f"Changed {changed_count} of {len(items)} {resource.plural} before the error occurred."
+                failure = f"{result.message} {progress}"
+                break
+            response = result.result
+        changed_count += 1
+        deselect([resource.key(item)])
         undo = _reverse_edit(resource, edit, resource.as_update(item), resource.arguments_for(arguments, item))
         if undo is not None:
-            reverse_operations.append((f"Could not undo the change to {resource.title(item)}", undo))
-
-    add_reverse(first_item, operation)
-    changed_count, failure = 1, ""
-    for item in other_items:
-        each = build_operation(type(operation), {**resource.arguments_for(arguments, item), **values})
-        result = await send_unchecked(live, each, f"Could not change {resource.title(item)}")
-        if result.kind != "done":
-            progress = f"Changed {changed_count} of {len(other_items) + 1} {resource.plural} before the error occurred."
-            failure = f"{result.message} {progress}"
-            break
-        changed_count += 1
-        add_reverse(item, each)
+            undo_sends.append(_undo_edit_if_unchanged(live, resource, arguments, item, undo, response))
     label = plural(changed_count, resource.singular, resource.plural)
     message = f"Undid the change to {label}."
-    if len(reverse_operations) < changed_count:
-        message = f"Undid the change to {len(reverse_operations)} of {label}. The others cannot be changed back by pressing u."
-    return SendResult("done", failure, _undo_of(live, f"undo the change to {label}", reverse_operations, message))
+    if len(undo_sends) < changed_count:
+        message = f"Undid the change to {len(undo_sends)} of {label}. The others cannot be changed back by pressing u."
+    return SendResult("done", failure, _undo_of(f"undo the change to {label}", undo_sends, message))
 
 
-def _undo_of(live: Live, title: str, prefixed_ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends operations until one fails. `prefixed_ops` has the first words of the error message of
-    each operation. The result of a failed undo is the undo of the operations that can still be sent, or None."""
+_Send: TypeAlias = Callable[[], Coroutine[Any, Any, SendResult[Any]]]
+
+
+def _undo_of(title: str, sends: Sequence[_Send], message: str) -> DirectUndo:
+    """Return an undo that calls `sends` until a request fails. The result of a failed undo is the undo of the requests
+    that can still be sent, or None."""
 
     async def undo() -> SendResult[Any]:
-        for number, (failure_prefix, operation) in enumerate(prefixed_ops):
-            result = await send_unchecked(live, operation, failure_prefix)
+        for number, send in enumerate(sends):
+            result = await send()
             if result.kind == "done":
                 continue
             is_waiting = result.error is not None and classify_failure(result.error, was_sent=True) == "waiting"
             if is_waiting and not number:
                 return result
-            if not (rest := prefixed_ops[number if is_waiting else number + 1 :]):
+            if not (rest := sends[number if is_waiting else number + 1 :]):
                 return SendResult(result.kind, result.message)
-            rest_undo = _undo_of(live, title, rest, "Undid the other changes.")
+            rest_undo = _undo_of(title, rest, "Undid the other changes.")
             return SendResult(result.kind, f"{result.message} Press u to undo the other changes.", rest_undo)
         return SendResult("done", result=True)
 
     return DirectUndo(title, undo, message)
 
 
-def _undo_if_unchanged(
-    undo: DirectUndo, load: Callable[[], Awaitable[Model | None]], edited_item: Model, fields: Collection[str]
-) -> DirectUndo:
-    """Return an undo that sends nothing if the item from `load` differs from `edited_item` in one of these fields."""
+def _undo_edit_if_unchanged(
+    live: Live, resource: Resource[Any], arguments: Arguments, item: Any, undo: Operation[Any], response: Any
+) -> _Send:
+    """Return a function that sends `undo`. It sends nothing if the item now differs from `response`, the item that the
+    edit returned, in a field that `undo` sets."""
+    failure_prefix = f"Could not undo the change to {resource.title(item)}"
 
-    async def send() -> SendResult[Any]:
+    send_undo = partial(send_unchecked, live, undo, failure_prefix)
+    if type(response) is not type(item):
+        return send_undo
+
+    async def send_if_unchanged() -> SendResult[Any]:
         try:
-            item = await load()
+            current_item = await load_item(live, resource, arguments, item)
         except ApiError as error:
-            return SendResult("refused", f"Could not {undo.action}: {error}", error=error)
-        if item is not None and any(getattr(item, each, None) != getattr(edited_item, each, None) for each in fields):
-            return SendResult("changed", f"Could not {undo.action}: it has changed since. Press e to edit it.")
-        return await undo.send()
+            return SendResult("refused", f"{failure_prefix}: {error}", error=error)
+        if current_item is not None:
+            current, edited = resource.as_update(current_item), resource.as_update(response)
+            if any(getattr(current, each, None) != getattr(edited, each, None) for each in undo.model_fields_set):
+                return SendResult("changed", f"{failure_prefix}: it has changed since. Press e to edit it.")
+        return await send_undo()
 
-    return undo._replace(send=send)
+    return send_if_unchanged
 
 
 def _reverse_edit(
@@ -307,15 +319,15 @@ def _undo_creation(
     except (ValidationError, AttributeError):
         return None
     verb, past_verb = resource.delete_verbs
-    failure_prefix = f"Could not {verb} {name}"
-    return _undo_of(live, f"{verb} {name}", [(failure_prefix, delete_operation)], f"{past_verb.capitalize()} {name}.")
+    send = partial(send_unchecked, live, delete_operation, f"Could not {verb} {name}")
+    return _undo_of(f"{verb} {name}", [send], f"{past_verb.capitalize()} {name}.")
 
 
 def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory) -> DirectUndo | None:
     if not (ops := undo_factory(operation)):
         return None
-    failure_prefix = "Could not undo the role changes"
-    return _undo_of(live, "undo the role changes", [(failure_prefix, each) for each in ops], "Undid the role changes.")
+    sends = [partial(send_unchecked, live, each, "Could not undo the role changes") for each in ops]
+    return _undo_of("undo the role changes", sends, "Undid the role changes.")
 
 
 def _read_item(read: Callable[[Any], str], response: Any) -> str:
@@ -424,13 +436,13 @@ def undo_of_deletion(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> DirectUndo | None:
     """Return an undo that creates deleted items again. None if one of the items cannot be created again."""
-    prefixed_ops: list[tuple[str, Operation[Any]]] = []
+    sends: list[_Send] = []
     for item in items:
         if (op := resource.recreate_operation(arguments, item)) is None:
             return None
-        prefixed_ops.append((f"Could not restore {resource.title(item)}", op))
+        sends.append(partial(send_unchecked, live, op, f"Could not restore {resource.title(item)}"))
     name = title_of_items(resource, items)
-    return _undo_of(live, f"restore {name}", prefixed_ops, f"Restored {name}.")
+    return _undo_of(f"restore {name}", sends, f"Restored {name}.")
 
 
 async def send_action(

@@ -322,6 +322,10 @@ class RowSelection(Generic[T]):
         """Select the rows with these keys, in addition to the rows that are already selected."""
         self._set_keys(self.keys | frozenset(keys))
 
+    def remove(self, keys: Iterable[Hashable]) -> None:
+        """Deselect the rows with these keys."""
+        self._set_keys(self.keys.difference(keys))
+
     def clear(self) -> None:
         self._range_start = None
         self._set_keys(frozenset())
