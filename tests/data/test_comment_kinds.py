@@ -14,7 +14,7 @@ from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
 from octavo.api.operation import SpaceRef
 from octavo.api.users import User
-from octavo.data.writes.comment_kinds import emoji_key, find_created, is_applied, normalized
+from octavo.data.writes.comment_kinds import emoji_key, find_created, is_applied, normalize
 from octavo.data.writes.machine import ExpectedState, WriteAttempt
 from tests.server.small_platform import START
 
@@ -79,7 +79,7 @@ def test_comment_with_the_exact_text_is_preferred_then_the_oldest() -> None:
 
 @given(st.text())
 def test_normal_is_idempotent(words: str) -> None:
-    assert normalized(normalized(words)) == normalized(words)
+    assert normalize(normalize(words)) == normalize(words)
 
 
 @given(st.text(st.characters(min_codepoint=0x2600, max_codepoint=0x1FAFF), min_size=1, max_size=4))

@@ -245,7 +245,7 @@ def build_operation(name: str, values: RequestValues, body_file: str, files: Arg
     if body_file:
         fields = _with_body(spec, fields, body_file, files)
     route = _longest_route(spec, fields)
-    parameters = _in_path(route) | query_fields(spec) | body_fields(spec)
+    parameters = _path_parameter_names(route) | query_fields(spec) | body_fields(spec)
     if unknown_names := sorted(fields.keys() - parameters):
         hint = did_you_mean(unknown_names[0], parameters) or _parameters_hint(parameters)
         raise _not_run_failure(spec, f"no parameter {unknown_names[0]}.{hint}")
@@ -268,10 +268,10 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
     """Return the longest route whose path parameters are all in `fields`. Raises Failure if there is none."""
-    matching_routes = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
+    matching_routes = [route for route in routes(spec) if _path_parameter_names(route) <= fields.keys()]
     if matching_routes:
-        return max(matching_routes, key=lambda route: len(_in_path(route)))
-    missing_names = min((sorted(_in_path(route) - fields.keys()) for route in routes(spec)), key=len)
+        return max(matching_routes, key=lambda route: len(_path_parameter_names(route)))
+    missing_names = min((sorted(_path_parameter_names(route) - fields.keys()) for route in routes(spec)), key=len)
     raise _not_run_failure(
         spec, f"{', '.join(missing_names)} is missing. Add {' '.join(f'{each}=VALUE' for each in missing_names)}"
     )
@@ -346,7 +346,7 @@ def _has_unread_stdin(body_file: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
-def _in_path(route: Route) -> set[str]:
+def _path_parameter_names(route: Route) -> set[str]:
     return set(re.findall(r"{(\w+)}", route.path))
 
 

@@ -343,13 +343,13 @@ def not_empty(text: str) -> str:
     return text
 
 
-def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that parses a whole number from 0 to `maximum`. Its error names `what` and shows `example`."""
+def whole_number(maximum: int, description: str, example: int) -> Callable[[str], int]:
+    """Return a function that parses a whole number from 0 to `maximum`. Errors contain `description` and `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):
             raise argparse.ArgumentTypeError(
-                f"{text[:40]!r} is not {what}. Enter a number from 0 to {maximum}, for example {example}."
+                f"{text[:40]!r} is not {description}. Enter a number from 0 to {maximum}, for example {example}."
             )
         return int(text)
 

@@ -145,21 +145,21 @@ def write_error(text: str) -> None:
 
 def install_main_hooks() -> None:
     """Keep API keys out of tracebacks of the main thread. Call this only in Octavo's own process."""
-    sys.excepthook = _uncaught
+    sys.excepthook = _report_uncaught
     sys.unraisablehook = _report_unraisable
 
 
 def install_thread_and_log_hooks() -> None:
     """Keep API keys out of log messages and tracebacks of other threads. Needs an earlier `install_main_hooks`."""
-    if sys.excepthook is not _uncaught:
+    if sys.excepthook is not _report_uncaught:
         return
-    threading.excepthook = _uncaught_in_thread
+    threading.excepthook = _report_uncaught_in_thread
     # Without configuration, libraries log to the handler of last resort: standard error.
     if logging.lastResort is not None:
         logging.lastResort.addFilter(RedactingFilter())
 
 
-def _uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def _report_uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     _write_traceback("", error)
 
 
@@ -169,7 +169,7 @@ def _report_unraisable(args: sys.UnraisableHookArgs) -> None:
     _write_traceback(f"{message} {type(args.object).__name__}:\n", args.exc_value or args.exc_type())
 
 
-def _uncaught_in_thread(args: ExceptHookArgs) -> None:
+def _report_uncaught_in_thread(args: ExceptHookArgs) -> None:
     if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
         _write_traceback(f"Exception in thread {args.thread.name if args.thread else 'unknown'}:\n", args.exc_value)
 

@@ -135,8 +135,8 @@ class PageBlame:
             return
         revision = summary.revision
         merged_request = change_request_in(revision.merged_from) or change_request_in(summary.changes.merged_from)
-        version = ContentVersion(at, revision.created_at, revision.type, merged_request, is_first=not summary.parent)
-        previous = self._space.revision_ref(summary.parent) if summary.parent else None
+        version = ContentVersion(at, revision.created_at, revision.type, merged_request, is_first=not summary.parent_id)
+        previous = self._space.revision_ref(summary.parent_id) if summary.parent_id else None
         if self._compared is None or self._compared[0] != version:
             older_pages = await self._load_older_pages(summary, previous)
             may_have_moved_blocks = await asyncio.to_thread(self._blame.compare, version, older_pages)
@@ -145,7 +145,7 @@ class PageBlame:
             await self._search_moved_blocks(self._blame, summary.changes, at, previous)
         self._checked_ids.add(at.revision_id)
         self.known_since = revision.created_at or self.known_since
-        self._next = summary.parent if summary.parent not in self._checked_ids else ""
+        self._next = summary.parent_id if summary.parent_id not in self._checked_ids else ""
         if previous is None:
             self._blame.finish(version)
 
@@ -229,7 +229,7 @@ class RevisionSummary(NamedTuple):
     changes: Changes
 
     @property
-    def parent(self) -> str:
+    def parent_id(self) -> str:
         """ID of the previous revision on main. Empty for the first revision of a space."""
         return self.revision.parents[0] if self.revision.parents else ""
 

@@ -318,8 +318,8 @@ class _InboxBuild:
             is_me = each.user is not None and each.user.id == self._my_id
             is_my_team = each.team is not None and each.team.id in self._data.teams
             if is_me or is_my_team:
-                by_whom = f" by {each.requested_by.name}" if each.requested_by is not None else ""
-                reason_text = f"review requested{by_whom}" if is_me else f"review requested from your team{by_whom}"
+                by_name = f" by {each.requested_by.name}" if each.requested_by is not None else ""
+                reason_text = f"review requested{by_name}" if is_me else f"review requested from your team{by_name}"
                 stamp = f"{_iso(each.created_at)} {request.revision or ''}"
                 self._add_reason(at, "review requested", reason_text, each.created_at, stamp)
                 return
@@ -346,12 +346,12 @@ class _InboxBuild:
         refusals = [
             review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._my_id
         ]
-        refusals_now = [other for other in current_reviews if other.status == "changes-requested"]
+        current_refusals = [other for other in current_reviews if other.status == "changes-requested"]
         approvals = [other for other in current_reviews if other.status == "approved"]
-        if refusals_now:
-            reason_text = f"{_reviewers(refusals_now)} requested changes"
-            stamp = " ".join(sorted(refusal.id for refusal in refusals_now))
-            self._add_reason(at, "changes requested", reason_text, _latest_time(refusals_now), stamp)
+        if current_refusals:
+            reason_text = f"{_reviewers(current_refusals)} requested changes"
+            stamp = " ".join(sorted(refusal.id for refusal in current_refusals))
+            self._add_reason(at, "changes requested", reason_text, _latest_time(current_refusals), stamp)
         elif approvals and not refusals and request.status == "open" and not request.outdated:
             merge_remark = self._merge_remark(request, reviews)
             if merge_remark is not None:
@@ -407,12 +407,12 @@ class _InboxBuild:
         if not new_messages or not (has_written or is_own_request or mentions):
             return []
         reasons: list[_RowReason] = []
-        last_message, from_whom = new_messages[-1], _join_names([each.author_name for each in new_messages])
+        last_message, author_names = new_messages[-1], _join_names([each.author_name for each in new_messages])
         if has_written:
-            reason_text = f"{_count(len(new_messages), 'new reply', 'new replies')} from {from_whom}"
+            reason_text = f"{_count(len(new_messages), 'new reply', 'new replies')} from {author_names}"
             reasons.append(_RowReason("new replies", reason_text, last_message.posted_at, last_message.id))
         elif is_own_request:
-            reason_text = f"{from_whom} commented on your change request"
+            reason_text = f"{author_names} commented on your change request"
             reasons.append(_RowReason("on my change requests", reason_text, last_message.posted_at, last_message.id))
         if mentions:
             mentioning_names = dict.fromkeys(each.author_name for each in mentions)

@@ -76,7 +76,7 @@ class _FetchedResponse(NamedTuple):
     """The response. For a list, all fetched pages joined."""
     to_cache: Any
     """Value to store on disk: the response, or the first page of a longer list. None to store nothing."""
-    pages: int
+    page_count: int
     writes_included: int
     """Number of writes that were confirmed before the request. The value shows their changes."""
     requested_at: datetime
@@ -468,7 +468,7 @@ class Live:
         return value
 
     def _store(self, response: LiveResponse, fetched: _FetchedResponse) -> Any:
-        response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
+        response.accept(fetched.value, fetched.page_count, self.now(), fetched.writes_included)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):

@@ -104,7 +104,7 @@ class Poller:
         current_unlisted: list[ChangeRequest] = []
         try:
             try:
-                await self._fetch_what_changed()
+                await self._fetch_changed_responses()
             finally:
                 # Unchanged responses are compared too, because a change request may have moved from one list to another.
                 for each, value in old_values.items():
@@ -120,7 +120,7 @@ class Poller:
             self._is_polling = False
         return detector.changes(current_unlisted)
 
-    async def _fetch_what_changed(self) -> None:
+    async def _fetch_changed_responses(self) -> None:
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._fingerprints.update(response.value for response in lists)

@@ -153,8 +153,8 @@ class SearchTerms:
 _IN_WORD = re.compile(rf"(?<=[^\W_{_CJK}])(?=[^\W_{_CJK}])")
 
 
-def _is_inside_word(bare: str, at: int) -> bool:
-    return _IN_WORD.match(bare, at) is not None
+def _is_inside_word(text: str, position: int) -> bool:
+    return _IN_WORD.match(text, position) is not None
 
 
 def _phrase(word: str, is_prefix: bool) -> str:

@@ -404,9 +404,9 @@ class Syncer(Generic[R]):
             task = self._running[request] = self._tasks.start(self._run(request), name=request.url)
             # Unlike `finally` in the task, a callback also runs if the task is canceled before its first step.
             task.add_done_callback(partial(self._on_request_ended, request))
-        wake_at, low = self.queue.wake_at(now), self.rate_limit_wait()
+        wake_at, limit_wait = self.queue.wake_at(now), self.rate_limit_wait()
         waits = ([(wake_at - now).total_seconds()] if wake_at is not None else []) + (
-            [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
+            [min(limit_wait, RATE_LIMIT_CHECK)] if limit_wait > 0 else []
         )
         self._start_timer = asyncio.get_running_loop().call_later(min(waits), self._start_requests) if waits else None
         self.notify_change()

@@ -54,13 +54,13 @@ def text_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     return "".join(lines)
 
 
-def summary_line(findings: Sequence[Finding], files: int) -> str:
+def summary_line(findings: Sequence[Finding], file_count: int) -> str:
     """Return the finding counts, such as `2 errors, 1 warning in 43 files`."""
     counts = Counter(each.severity for each in findings)
     parts = [plural(counts[each], each) for each in SEVERITIES if counts[each] and each != "info"]
     if counts["info"]:
         parts.append(f"{counts['info']} info")
-    return f"{', '.join(parts) or 'No problems'} in {plural(files, 'file')}\n"
+    return f"{', '.join(parts) or 'No problems'} in {plural(file_count, 'file')}\n"
 
 
 def _rule_name(finding: Finding) -> str:

@@ -168,7 +168,7 @@ def _ready(items: Sequence[Comment | Reply]) -> Ready:
 def _differs(current: Comment | Reply, expected: ExpectedState) -> bool:
     return (
         expected.text is not None
-        and normalized(current.body.text) != normalized(expected.text)
+        and normalize(current.body.text) != normalize(expected.text)
         and not _has_same_letters(current.body.text, expected.text)
     )
 
@@ -190,7 +190,7 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
     )
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """Return a text in a form for comparisons: sanitized, NFC, without surrounding white space."""
     return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
@@ -235,7 +235,7 @@ def find_created(
         and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)
     ]
     text = op.body.markdown
-    equal_items = [item for item in candidates if normalized(item.body.text) == normalized(text)]
+    equal_items = [item for item in candidates if normalize(item.body.text) == normalize(text)]
     matches = equal_items or [item for item in candidates if _has_same_letters(item.body.text, text)]
     return min(matches, key=lambda item: item.posted_at.timestamp() if item.posted_at else 0.0, default=None)
 
@@ -246,7 +246,7 @@ def is_applied(
     """Return whether a comment has all values that the write sets. With `was_sent`, the text may differ in
     markup, unless the write itself may change only markup."""
     op, my_id, old_text = attempt.op, attempt.my_id, attempt.expected.text
-    if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
+    if op.body is not None and normalize(current.body.text) != normalize(op.body.markdown):
         changes_letters = old_text is not None and not _has_same_letters(old_text, op.body.markdown)
         if not (was_sent and changes_letters and _has_same_letters(current.body.text, op.body.markdown)):
             return False

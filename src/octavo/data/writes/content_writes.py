@@ -180,18 +180,18 @@ async def _merge_overwritten(
         }
         return {page_id: text for page_id, text in repaired.items() if text is not None}
 
-    saved = (await save_on_newest_head(live, at, repaired_texts)).result or SavedTexts(None)
+    saved_texts = (await save_on_newest_head(live, at, repaired_texts)).result or SavedTexts(None)
     for page_id, repair in repairs.items():
-        if (new := saved.texts.get(page_id)) is None:
+        if (saved := saved_texts.texts.get(page_id)) is None:
             texts.pop(page_id, None)
         elif page_id not in texts:
-            conflicts[page_id] = new.after
+            conflicts[page_id] = saved.after
         else:
-            without_edit = await _with_changes(WrittenText(repair.before, conflicts.pop(page_id)), new.before)
-            texts[page_id] = WrittenText(without_edit.after if without_edit is not None else new.after, new.after)
-    conflicts |= saved.conflicts
-    if not saved.warning and repairs.keys() <= saved.texts.keys() | saved.conflicts.keys():
-        return SavedTexts(saved.revision, texts, conflicts)
+            without_edit = await _with_changes(WrittenText(repair.before, conflicts.pop(page_id)), saved.before)
+            texts[page_id] = WrittenText(without_edit.after if without_edit is not None else saved.after, saved.after)
+    conflicts |= saved_texts.conflicts
+    if not saved_texts.warning and repairs.keys() <= saved_texts.texts.keys() | saved_texts.conflicts.keys():
+        return SavedTexts(saved_texts.revision, texts, conflicts)
     return SavedTexts(sent_edit.revision, texts, conflicts, MAYBE_OVERWRITTEN)
 
 

@@ -13,7 +13,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.data.queries import all_threads_op
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.comment_kinds import normalized
+from octavo.data.writes.comment_kinds import normalize
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.documents.emoji import to_emoji
@@ -177,7 +177,7 @@ def _block_names_line(text: str) -> str:
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
     """Return the loaded threads in which the same author wrote the same remark on other blocks."""
-    text = normalized(comment.body.text)
+    text = normalize(comment.body.text)
     if not _block_names_line(text):
         return []
     loaded_threads = app.session.live.peek(all_threads_op(at)).value
@@ -186,7 +186,7 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
         for each in (loaded_threads.items if loaded_threads is not None else ())
         if each.id != comment.id
         and each.posted_by.id == comment.posted_by.id
-        and normalized(each.body.text) == text
+        and normalize(each.body.text) == text
         and app.workspace.sending_status(each.id) in ("", "queued")
     ]
 
