@@ -55,7 +55,7 @@ _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
 _FENCE = re.compile(r"(?: {0,3}|[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)++)(`{3,}(?=[^`]*$)|~{3,})")
 _SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_PRIVATE_USE = 0xE000
+_PRIVATE_USE_START = 0xE000
 _MARKUP_REMOVALS = (
     (re.compile(r"<[^>\s][^>]*>"), ""),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
@@ -64,7 +64,7 @@ _MARKUP_REMOVALS = (
 )
 
 
-_UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
+_RESTORED_SIGNS = {_PRIVATE_USE_START + code: code for code in range(0x21, 0x7F)}
 
 
 def document_id(page: Json) -> str | None:
@@ -296,10 +296,10 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
 def inline_text(inline: str) -> str:
     """Return a line of Markdown as plain text."""
     # Escaped signs become private-use characters, which are not read as markup.
-    inline = _ESCAPE.sub(lambda match: chr(_PRIVATE_USE + ord(match[1])), inline)
+    inline = _ESCAPE.sub(lambda match: chr(_PRIVATE_USE_START + ord(match[1])), inline)
     for pattern, replacement in _MARKUP_REMOVALS:
         inline = pattern.sub(replacement, inline)
-    return " ".join(html.unescape(inline).translate(_UNHIDE).split())
+    return " ".join(html.unescape(inline).translate(_RESTORED_SIGNS).split())
 
 
 def escape_markdown(words: str) -> str:
@@ -352,11 +352,11 @@ def _are_duplicates(page: Json, other: Json) -> bool:
     return _wanted_slug(page) == _wanted_slug(other) or fold(page["title"]).strip() == fold(other["title"]).strip()
 
 
-_COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
+_COMMON_ATTRIBUTES = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
 _ATTRIBUTES = {
-    "document": (*_COMMON, "description", "slug", "document", "cover", "layout", "variables"),
-    "group": (*_COMMON, "slug"),
-    "link": (*_COMMON, "target"),
+    "document": (*_COMMON_ATTRIBUTES, "description", "slug", "document", "cover", "layout", "variables"),
+    "group": (*_COMMON_ATTRIBUTES, "slug"),
+    "link": (*_COMMON_ATTRIBUTES, "target"),
 }
 _FILE_ATTRIBUTES = ("name", "downloadURL", "size", "contentType", "dimensions")
 _REUSABLE_ATTRIBUTES = ("title", "document")
@@ -403,7 +403,7 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
                 if parent_page is not None
             }
             yield {"type": "page_moved", "page": reference, "parent": parent}
-        fields = _ATTRIBUTES.get(page["type"], _COMMON)
+        fields = _ATTRIBUTES.get(page["type"], _COMMON_ATTRIBUTES)
         if attributes := _changed_attributes(fields, _with_document(old[page_id]), _with_document(page)):
             yield {"type": "page_edited", "page": reference, "attributes": attributes}
     for page_id, page in old.items():
@@ -544,7 +544,7 @@ WHOLE_REQUEST = "whole"
 """Key of the entry for comments on the change request as a whole, in the list of changed pages."""
 _HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
 """Attributes of a page that `settings_of` leaves out, because their values do not fit in one line."""
-_NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
+_ATTRIBUTE_NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 
 @dataclass(frozen=True)
@@ -619,7 +619,7 @@ def settings_of(values: object) -> Iterator[AttributeChange]:
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
             before, after = (_format_value(sides.get(side)) for side in ("before", "after"))
-            yield _attribute_change(_NAMES.get(attribute, str(attribute)), before, after)
+            yield _attribute_change(_ATTRIBUTE_NAMES.get(attribute, str(attribute)), before, after)
 
 
 def _format_value(value: object) -> str | None:

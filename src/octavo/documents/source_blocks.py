@@ -24,7 +24,7 @@ ROWS_AND_ITEMS = frozenset({"item", "row"})
 """Kinds of blocks that both sides can add at the same position without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6}(?=[ \t]|$)|#{2,6}(?=[^#\s]))")
-_LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
+_BREAK_OR_SPACE = re.compile(r"( {2,}\n|\\\n)|\s+")
 """A line break that readers see (group 1), or other white space."""
 _TAG_NAME = re.compile(r"(\{%|<)-?\s*([\w@./:-]+)")
 _CELL = re.compile(r"<(t[hd])\b", re.I)
@@ -103,7 +103,7 @@ class SourceBlock:
             text = self.head
             if self.kind == "item":  # All bullets are equal, and so are all numbers.
                 text = LIST_MARKER.sub(lambda match: match[2].strip("*+-0123456789") + " ", text, count=1)
-            head = _LAYOUT.sub(lambda match: "\n" if match[1] else " ", text.strip())
+            head = _BREAK_OR_SPACE.sub(lambda match: "\n" if match[1] else " ", text.strip())
         return f"{self.kind}\0{head}"
 
     @cached_property

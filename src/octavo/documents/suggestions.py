@@ -16,7 +16,7 @@ from octavo.documents.sequences import diff_ranges, most_similar
 from octavo.documents.source_reader import parse
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(\S*)")
-_END = "\n"
+_LINE_FEED = "\n"
 _TICKS = re.compile(r"`+")
 
 
@@ -103,7 +103,7 @@ def apply_suggestion(
     blocks, text = _sources_by_key(page), suggested.strip("\n")
     target = blocks.get(key)
     # Search lines, not blocks, because a suggestion may open a tag around later blocks.
-    has_text = suggested.strip() != "" and f"\n{text}\n" in f"\n{page}\n".replace("\r\n", _END)
+    has_text = suggested.strip() != "" and f"\n{text}\n" in f"\n{page}\n".replace("\r\n", _LINE_FEED)
     if original is not None and (target is None or target[1] != original):
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
@@ -316,7 +316,8 @@ class ThreadAnchors:
         return next((key for key, text in self.leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
-        """Return the key of the block whose text is most similar to `text`. Empty if no block is similar."""
+        """Return the key of the block whose text is most similar to `text`. Empty if no block is similar, if `text` is
+        too short, or if the page has too many blocks."""
         normal_text = _normalize(text)
         if len(normal_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""

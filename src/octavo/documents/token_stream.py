@@ -51,7 +51,7 @@ _MAX_DISTANCE = 60
 """Maximum number of tokens between a tag and its end tag, if the end tag is optional."""
 
 _OPTIONAL_END = frozenset({"embed", "file", "content-ref", "page-ref"})
-_END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
+_END_TAG = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
 class ClosedTags:
@@ -59,7 +59,7 @@ class ClosedTags:
 
     def __init__(self, source: str) -> None:
         self._last_positions: dict[str, int] = {}
-        for match in _END.finditer(source) if "{%" in source else ():
+        for match in _END_TAG.finditer(source) if "{%" in source else ():
             self._last_positions[match[1]] = match.start()
         self._closed_tags: dict[int, Tag] = {}
         self._open_tags: dict[str, list[tuple[int, Tag]]] = {}

@@ -219,7 +219,7 @@ class FolderMerge:
                 self._put(path, incoming.text.encode(), self.result.added)
             elif incoming.id in self._merged_ids:
                 self._put(path, incoming.text.encode(), self.result.added)
-                self._conflict(path, "you deleted it, and it changed on main. It is back")
+                self._add_conflict(path, "you deleted it, and it changed on main. It is back")
             return
         local_text = text_of(data)
         if text_digest(local_text) == new_digest or (base is not None and text_digest(base) == new_digest):
@@ -273,10 +273,10 @@ class FolderMerge:
         count = len(find_markers(text))
         if merged_page.conflicts or count:  # The local file may also have conflicts from an earlier pull.
             self._copies_by_path[incoming.path] = data
-            self._conflict(incoming.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
+            self._add_conflict(incoming.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
         elif not is_utf8(data):
             self._copies_by_path[incoming.path] = data
-            self._conflict(
+            self._add_conflict(
                 incoming.path, "your file is not UTF-8, so some characters were replaced. Your original is a copy"
             )
 
@@ -303,7 +303,7 @@ class FolderMerge:
         else:
             self._write_if_changed(incoming, data)
             self._copies_by_path[path] = new_data
-            self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
+            self._add_conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
         """Return the file's local content, or None. If the pull moves the file, record this in `result.renamed`."""
@@ -323,7 +323,7 @@ class FolderMerge:
         if path not in self.local.data:
             return
         if file.id in self._merged_ids or (file.kind != "page" and self.local.is_changed(file)):
-            self._conflict(path, "it was deleted on main, and you changed it. Your file stays as a new one")
+            self._add_conflict(path, "it was deleted on main, and you changed it. Your file stays as a new one")
         else:
             self._removed_paths.add(path)
             self.result.deleted.append(path)
@@ -346,7 +346,7 @@ class FolderMerge:
             incoming.path, incoming.kind, incoming.id, base_sha256=digest, pulled_path=incoming.pulled_path
         )
 
-    def _conflict(self, path: str, message: str) -> None:
+    def _add_conflict(self, path: str, message: str) -> None:
         self.result.conflicts.append(Problem(path, message))
 
     def _write(self) -> None:

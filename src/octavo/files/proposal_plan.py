@@ -233,7 +233,7 @@ class ProposalPlanner:
             if entry.kind != "document" and old_entry is None:
                 plan.unsupported.append(f"{SUMMARY} new {entry.kind} “{entry.title}”")
                 left_out_ids.add(entry_id)
-            elif entry.kind != "document" and old_entry is not None and _differs(old_entry, entry):
+            elif entry.kind != "document" and old_entry is not None and _entries_differ(old_entry, entry):
                 plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
                 entry.title, entry.target, entry.slug = old_entry.title, old_entry.target, old_entry.slug
                 entry.link_title = old_entry.link_title
@@ -381,7 +381,7 @@ class ProposalPlanner:
         return FileVersion(file.path, old_text, titles[0]), FileVersion(path, new_text, titles[1])
 
 
-def _differs(before: ContentsEntry, after: ContentsEntry) -> bool:
+def _entries_differ(before: ContentsEntry, after: ContentsEntry) -> bool:
     return (before.title, before.target, before.slug) != (after.title, after.target, after.slug)
 
 

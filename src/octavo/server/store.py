@@ -52,7 +52,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
 )
 """
 
-BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
+STATUS_INDEX = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
 """SQL that creates the index for counting documents by status. Databases of older versions lack this index."""
 
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
@@ -135,7 +135,7 @@ class Store:
             raise UnusableDatabase(
                 errno.EINVAL, "it was written by a newer version of Octavo. Update Octavo, or choose another location"
             )
-        self._db.execute(BY_STATUS)
+        self._db.execute(STATUS_INDEX)
         self._db.create_function("indexed", 1, fold_to_index_text, deterministic=True)
         self._db.create_function("parts", 1, lambda text: fold_to_index_text(subwords(text)), deterministic=True)
         if self.setting("words") != _INDEX_VERSION:

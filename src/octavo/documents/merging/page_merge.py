@@ -295,8 +295,8 @@ class _PageMerge:
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
         if block.base.kind in ("code", "container", "list"):  # One side may have moved the block into a list item.
-            indents = block.map(lambda each: len(_indent(each)))
-            block = Versions(*(_indented(each, indents.preferred - len(_indent(each))) for each in block))
+            indents = block.map(lambda each: len(_indentation(each)))
+            block = Versions(*(_indented(each, indents.preferred - len(_indentation(each))) for each in block))
         keys, kind = block.map(lambda each: each.key), block.base.kind
         is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
         if keys.is_conflict_free and not is_moved:
@@ -402,7 +402,9 @@ class _PageMerge:
             # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
         if moved_block.key == base.key:  # Only the other side changed the block: take its version.
-            return _indent_lines(join_blocks(other_blocks), len(_indent(moved_block)) - len(_indent(other_blocks[0])))
+            return _indent_lines(
+                join_blocks(other_blocks), len(_indentation(moved_block)) - len(_indentation(other_blocks[0]))
+            )
         # If the other side split the block, or turned it into another kind, its versions conflict.
         if len(other_blocks) > 1 or other_blocks[0].name != moved_block.name:
             texts = _main_and_request(moved_block.source, join_blocks(other_blocks), side)
@@ -441,7 +443,7 @@ class _PageMerge:
         return frozenset(left | arrived)
 
 
-def _indent(block: SourceBlock) -> str:
+def _indentation(block: SourceBlock) -> str:
     return block.source[: len(block.source) - len(block.source.lstrip(" \t"))]
 
 

@@ -234,7 +234,7 @@ FILE_LIMIT = 1_000_000
 DEPTH_LIMIT = 30
 """Maximum depth of the page tree."""
 
-_WIRE_NAMES = {
+_API_NAMES = {
     "emoji": "emoji",
     "icon": "icon",
     "description": "description",
@@ -274,15 +274,15 @@ class ContentEditor:
         """New Markdown by page ID."""
         self._refs: dict[str, str] = {}
         """URLs of new pages and files by `ref`. Texts in the same edit can link to them with `./REF`."""
-        self._where = ""
+        self._change_name = ""
         """Name of the change that is being applied, for error messages. For example `changes[0]`."""
         self.results: list[Json] = []
         """The result of each change, for the response."""
         self.inserted_files: list[Json] = []
 
-    def apply(self, change: content.ContentEdit, where: str) -> None:
-        """Apply one change. Raises Refusal, whose message starts with `where`, such as `changes[0]`."""
-        self._where = where
+    def apply(self, change: content.ContentEdit, name: str) -> None:
+        """Apply one change. Raises Refusal, whose message starts with `name`, such as `changes[0]`."""
+        self._change_name = name
         self._apply(change)
 
     def finish(self) -> Json:
@@ -329,7 +329,7 @@ class ContentEditor:
             self._texts[page["id"]] = markdown
         elif "title" in fields and text:
             self._texts[page["id"]] = page_trees.change_leading_heading(text, old_title, fields["title"])
-        page = {**page, **{_WIRE_NAMES[name]: value for name, value in fields.items() if name in _WIRE_NAMES}}
+        page = {**page, **{_API_NAMES[name]: value for name, value in fields.items() if name in _API_NAMES}}
         page["title"] = fields.get("title", old_title)
         if "slug" in fields and "slug" in page:
             page["slug"] = page_trees.page_slug(fields["slug"] or page["title"])
@@ -513,7 +513,7 @@ class ContentEditor:
         return {"object": "page", "id": page_id, "urls": {"location": self._context.url(path)}}
 
     def _refusal(self, status: int, message: str) -> Refusal:
-        return Refusal(status, f"{self._where}: {message}. Nothing was changed.")
+        return Refusal(status, f"{self._change_name}: {message}. Nothing was changed.")
 
 
 def _is_text(value: Any) -> bool:

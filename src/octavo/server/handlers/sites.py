@@ -90,7 +90,7 @@ def _role_origin(document: Json) -> Json:
     return {"type": kind, kind: document["id"]}
 
 
-SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
+SAMPLE_MARKDOWN = "Write here what your readers look for first, and add pages for the rest.\n"
 """Markdown of the page in a space that is created as a sample."""
 
 
@@ -154,7 +154,7 @@ def _create_site(op: sites.Create, context: RequestContext, site: Json) -> Json:
     site.setdefault("title", title_from_space(chosen_spaces[0]) if chosen_spaces else "Untitled")
     if isinstance(wanted_spaces, str):
         space = spaces.create_space(context, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first_revision = add_first_revision(context, space, SAMPLE if wanted_spaces == "sample" else "")
+        first_revision = add_first_revision(context, space, SAMPLE_MARKDOWN if wanted_spaces == "sample" else "")
         chosen_spaces = [set_current(context, space["id"], first_revision)]
     path = f"{path_of(op)}/{site['id']}"
     context.store.put(path, site)

@@ -296,7 +296,7 @@ def _refuse_cycle(context: RequestContext, path: str, document: Json, parent_id:
             raise Refusal(409, f"“{document['title']}” cannot be moved into itself. Choose another collection.")
 
 
-EMOJI = "📘"
+DEFAULT_EMOJI = "📘"
 """Emoji of a space that has no emoji of its own."""
 TITLE_LIMIT = 50
 
@@ -314,7 +314,7 @@ def present_space(context: RequestContext, space: Json) -> Json:
         "defaultLevel": "inherit",
         "mergeRules": {"type": "inherit"},
         **omit(space, "position", "nextNumber", "icon"),
-        "emoji": space.get("emoji") or EMOJI,
+        "emoji": space.get("emoji") or DEFAULT_EMOJI,
         "comments": thread_counts["open"],
         "changeRequests": request_counts.total(),
         "changeRequestsOpen": request_counts["open"],

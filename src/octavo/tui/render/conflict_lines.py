@@ -36,7 +36,7 @@ from octavo.tui.render.styled_lines import (
 )
 from octavo.tui.render.styles import PLAIN, Styles
 
-FIELDS = "fields"
+FIELDS_KIND = "fields"
 """Kind of a conflict about the title and the page options."""
 _OFFERED_CHOICES: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
@@ -133,7 +133,7 @@ def prepare_conflicts(
             offered_choices.append(own_choice)
         kind = (conflict.deciding_conflict or conflict).kind
         # Keeping both texts at several locations could put a block on the page twice, and an edit would replace only one.
-        is_limited = kind == FIELDS or sum(None not in (each.main, each.request) for each in same_named) > 1
+        is_limited = kind == FIELDS_KIND or sum(None not in (each.main, each.request) for each in same_named) > 1
         view = ConflictView(
             stored_name(name),
             f"{stored_name(name)} {counts[name]}",
@@ -172,7 +172,7 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():
-        if conflict is not None and conflict.kind == FIELDS:
+        if conflict is not None and conflict.kind == FIELDS_KIND:
             text_part = ""  # The title and other fields are not part of the text.
         if conflict is not None:
             # Lines are counted from 0. Without text in main, the conflict is shown after the line above.
@@ -257,7 +257,7 @@ _NAMES_OF_KINDS = {
     "field": "page option",
     "front": "page options",
     "moved": "moved text",
-    FIELDS: "title and page options",
+    FIELDS_KIND: "title and page options",
 }
 """Display names of kinds of conflicts. Other kinds have none, because the user recognizes them from the text."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")

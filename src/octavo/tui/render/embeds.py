@@ -376,8 +376,8 @@ _PIXELS_PER_CELL = 9
 """Assumed width of a cell in pixels, to convert image widths that are set in the page."""
 _MAX_THUMBNAIL_ROWS = 14
 
-_COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
-_ONLY_WORDS = re.compile(r"[\W_]+")
+_COPY_NUMBERS = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
+_NON_WORDS = re.compile(r"[\W_]+")
 _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 
@@ -438,7 +438,7 @@ def _caption_pieces(context: LayoutContext, block: Block) -> list[StyledText]:
 
 def is_caption_in_frame(block: Block) -> bool:
     """Return True if the caption of an image is in its frame, because the alternative text is missing or the same."""
-    alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
+    alt, caption = (_NON_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
 
@@ -454,7 +454,7 @@ def _image_name(
     styles, src = context.styles, str(block.attrs.get("src") or "")
     name = _shown_name(src, width)
     if not name and (is_caption_in_frame(block) or _alternative_text(block)):
-        name = _COPIES.sub("", file_name(src))
+        name = _COPY_NUMBERS.sub("", file_name(src))
     pieces = [decoration(name or "image", styles.muted, clickable)]
     if (total := width_of(pieces)) <= width - 8:
         return pieces
@@ -471,7 +471,7 @@ def _image_name(
 def _shown_name(src: str, width: int) -> str:
     name = file_name(src)
     if cells(name) > width - 8:
-        name = _COPIES.sub("", name)
+        name = _COPY_NUMBERS.sub("", name)
     return name if cells(name) <= width - 8 else ""
 
 

@@ -120,10 +120,10 @@ class ClickableSpan(NamedTuple):
 
 def cells(text: str) -> int:
     """Return the width of a text in terminal cells."""
-    return len(text) if text.isascii() else cell_len(text) if len(text) > _MAX_CACHED_LENGTH else _cells(text)
+    return len(text) if text.isascii() else cell_len(text) if len(text) > _MAX_CACHED_LENGTH else _cached_cells(text)
 
 
-_cells = lru_cache(4096)(cell_len)
+_cached_cells = lru_cache(4096)(cell_len)
 """Width of a short text in cells. Cached, because the same borders and signs are measured often."""
 
 

@@ -427,7 +427,8 @@ def icon_sign(name: str, *, ascii: bool = False) -> str | None:
 
 
 def icon_words(name: str) -> str | None:
-    """Return the name of an icon as words, such as `code branch`. None if it is too long or has invalid characters."""
+    """Return the name of an icon as words without shapes: `code branch` for `circle-code-branch`. None if it is too
+    long or has invalid characters."""
     name = name.removeprefix("fa-")
     return " ".join(_name_parts(name)) if len(name) <= _MAX_NAME_LENGTH and _NAME.fullmatch(name) else None
 

@@ -25,7 +25,7 @@ from octavo.documents.merging.revision_merge import pages_to_read
 from octavo.documents.page_trees import leading_heading
 from octavo.documents.source_blocks import read_page
 from octavo.documents.source_reader import ConflictMarkers, find_markers
-from octavo.tui.render.conflict_lines import FIELDS
+from octavo.tui.render.conflict_lines import FIELDS_KIND
 from octavo.tui.review.tree_conflicts import (
     FieldValues,
     TreeConflict,
@@ -335,7 +335,7 @@ class _PageReader:
         if (lines := _field_lines(source, markers[0])) and fields:
             rest_of_source = "\n".join(source.split("\n")[markers[0].last + 1 :]).removeprefix("\n")
             result = await asyncio.to_thread(_read_conflicts, rest_of_source, merged, markers[0].theirs)
-            conflict = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
+            conflict = Conflict(FIELDS_KIND, self._fields_of_base(page.id, fields), *lines, both=lines[0])
             result = result.with_conflict_at_start(conflict)
             return ConflictedPage(
                 page.id, page.title, result, source, fields, main=main, move_target_titles=titles, sets_title=sets_title
