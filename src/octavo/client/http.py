@@ -45,7 +45,7 @@ _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
 """Idle connections are closed after 4 seconds. Many servers close them after 5, and a write would then be lost."""
 
-_LOCATION_KEY = "octavo.location"
+_LOCATION = "octavo.location"
 
 # httpcore would search all module folders for sniffio at each request.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
@@ -158,9 +158,7 @@ class HttpTransport:
                 work = open_request.send(self._http, self._request(outgoing), self._auth)
                 response = await run_in_scope(open_request.scope, work)
             chunks = self._chunks(response, outgoing.only_reads)
-            yield StreamedResponse(
-                response.status_code, {**response.headers, **response.extensions[_LOCATION_KEY]}, chunks
-            )
+            yield StreamedResponse(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
             if not open_request.may_be_sent:
                 raise self._closed_error() from None
@@ -237,7 +235,7 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 async def _hide_location(response: httpx.Response) -> None:
     """Move the location header of a response to its extensions, because httpx fails if its URL is invalid."""
     location = response.headers.pop("location", None)
-    response.extensions[_LOCATION_KEY] = {} if location is None else {"location": location}
+    response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
 
 def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:

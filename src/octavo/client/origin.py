@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 DEFAULT_ORIGIN = "https://api.gitbook.com"
 PORTS = {"https": 443, "http": 80}
-_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
+_HOST_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
@@ -67,7 +67,7 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
         host = host if ":" in host else host.encode("idna").decode().lower()
     except ValueError:  # a UnicodeError is a ValueError
         raise ValueError(refusal) from None
-    if parts.scheme.lower() not in PORTS or not (_is_address(host) if ":" in host else _NAME.fullmatch(host)):
+    if parts.scheme.lower() not in PORTS or not (_is_address(host) if ":" in host else _HOST_NAME.fullmatch(host)):
         raise ValueError(refusal)
     return parts, host, port or PORTS[parts.scheme.lower()]
 

@@ -171,7 +171,7 @@ _NEXT_STEP = (
     "Correct the file, or sign in again: octavo auth login. When you sign in, Octavo keeps the current file as "
     "profiles.unreadable."
 )
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Profile:
         return f"Octavo is read-only: {cause}. To allow changes on the server, remove this setting and restart Octavo."
 
 
-_FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
+_PROFILE_FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Access:
 
 def check_name(name: str) -> str:
     """Return `name` if it is a valid profile name. Raises ValueError with a sentence otherwise."""
-    if not _NAME.fullmatch(name):
+    if not _PROFILE_NAME.fullmatch(name):
         raise ValueError(
             f"{safe_line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
         )
@@ -365,8 +365,8 @@ def profile_named(profiles: Profiles, name: str) -> Profile:
 def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
-    for unknown_name in values.keys() - set(_FIELDS):
-        if meant := did_you_mean(unknown_name, _FIELDS):  # otherwise, a misspelled `read_only` would be ignored
+    for unknown_name in values.keys() - set(_PROFILE_FIELDS):
+        if meant := did_you_mean(unknown_name, _PROFILE_FIELDS):  # otherwise, a misspelled `read_only` would be ignored
             raise ValueError(f"there is no setting {safe_line(unknown_name)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):

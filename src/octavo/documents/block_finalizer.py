@@ -15,7 +15,7 @@ from octavo.documents.tag_blocks import PARENTS
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _OWN_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
-_CAPTIONED = frozenset({"content-ref", "openapi", "embed", "file"})
+_CAPTIONED_KINDS = frozenset({"content-ref", "openapi", "embed", "file"})
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _MAX_TITLE = 2_000
 """Maximum number of characters of a heading that are used for its title."""
@@ -222,7 +222,7 @@ _REWRITERS: dict[str, Callable[[DraftBlock], list[DraftBlock]]] = {
     "list": _rewrite_list,
     "item": _rewrite_item,
     "conflict": _rewrite_conflict,
-    **dict.fromkeys(_CAPTIONED, _rewrite_captioned),
+    **dict.fromkeys(_CAPTIONED_KINDS, _rewrite_captioned),
 }
 
 

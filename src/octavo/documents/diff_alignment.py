@@ -41,7 +41,7 @@ MIN_MOVED_LENGTH = 25
 
 Pair = tuple[Node | None, Node | None]
 
-_COMPATIBLE = {
+_COMPATIBLE_KINDS = {
     frozenset(kinds)
     for kinds in (
         ("paragraph", "heading"),
@@ -242,7 +242,7 @@ def similarity(old: Node, new: Node) -> float:
     old_kind, new_kind, old_text, new_text = old.block.kind, new.block.kind, old.text, new.text
     penalty = 0.0
     if old_kind != new_kind:
-        if frozenset((old_kind, new_kind)) not in _COMPATIBLE:
+        if frozenset((old_kind, new_kind)) not in _COMPATIBLE_KINDS:
             return 0.0
         if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
             return 0.0  # An image is never paired with a text that has its words.

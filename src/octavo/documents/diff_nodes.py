@@ -251,7 +251,7 @@ def _entry(draft: DraftEntry) -> DiffEntry:
 
 
 _MAX_NAME = 40
-_SIGNATURE = re.compile(
+_SIGNATURE_PARAMETER = re.compile(
     r"token|sig|signature|expires|policy|key-pair-id|googleaccessid|awsaccesskeyid|x-(?:amz|goog|ms)-.+|s[eprtv]",
     re.IGNORECASE,
 )
@@ -348,7 +348,7 @@ def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeC
         [part for part in new_parts if part not in old_parts],
     )
     names = [each.partition("=")[0] for each in (*old_only, *new_only)]
-    if not (old_only and new_only) or not all(map(_SIGNATURE.fullmatch, names)) or "#" in f"{old}{new}":
+    if not (old_only and new_only) or not all(map(_SIGNATURE_PARAMETER.fullmatch, names)) or "#" in f"{old}{new}":
         return AttributeChange(name, old, new)
     short_values = [", ".join(_short_signature(each) for each in side) for side in (old_only, new_only)]
     values = short_values if short_values[0] != short_values[1] else ["&".join(side) for side in (old_only, new_only)]

@@ -44,7 +44,7 @@ _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
 _JOINERS = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
-_NAME = re.compile(r"[a-z0-9_+]{1,60}")
+_EMOJI_NAME = re.compile(r"[a-z0-9_+]{1,60}")
 _TONE = re.compile("skin_tone_([2-6])")
 _EMOJI_STYLE, _KEYCAP = "\ufe0f", "\u20e3"
 
@@ -107,7 +107,7 @@ def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     if (named_emoji := _known_characters().get(_without_style(text))) is not None:
         return [named_emoji]
     query = "_".join(fold(text).replace("-", "_").split())
-    if not _NAME.fullmatch(query):
+    if not _EMOJI_NAME.fullmatch(query):
         return []
     ranked_names, codes = [], _all_codes()
     for name in codes:

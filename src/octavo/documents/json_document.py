@@ -26,7 +26,7 @@ from octavo.documents.json_inline import (
 from octavo.documents.markdown_to_json import is_tight
 
 _ALIGNMENTS = {"start": "left", "left": "left", "center": "center", "end": "right", "right": "right"}
-_EXPANDED = ("hidden", "partial", "full")
+_EXPANDED_VALUES = ("hidden", "partial", "full")
 
 
 def read_document(document: Any) -> Document:
@@ -330,7 +330,7 @@ def _update(node: _Node) -> DraftBlock:
 
 def _prompt(node: _Node) -> DraftBlock:
     attrs: dict[str, Any] = node.text_attributes(description="description", icon="icon")
-    attrs["expanded"] = expanded if (expanded := node.text("defaultExpanded")) in _EXPANDED else "partial"
+    attrs["expanded"] = expanded if (expanded := node.text("defaultExpanded")) in _EXPANDED_VALUES else "partial"
     return DraftBlock("prompt", {**attrs, **node.flags(providers="openInAIProviders")}, node.blocks())
 
 

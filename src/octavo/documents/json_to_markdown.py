@@ -22,17 +22,17 @@ _NUMBER_START = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 _BAR = re.compile(r"(?<!\\)\|")
 _SIGNS = {"bold": ("**", "strong"), "italic": ("_", "em"), "strike": ("~~", "del")}
 _TAGS = {"kbd": "kbd", "sup": "sup", "sub": "sub", "underline": "u"}
-_TABLE = {
+_TABLE_ATTRIBUTES = {
     "full_width": 'data-full-width="true"',
     "header_hidden": "data-header-hidden",
     "header_sticky": "data-header-sticky",
     "search": "data-search",
     "titles_hidden": "data-column-title-hidden",
 }
-_COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
+_CARD_ATTRIBUTES = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
 """Stands for a line break in a tag value while the page is written. In lists and quotes, it becomes `&#10;`."""
-_TIGHT = frozenset({"list", "code", "quote"})
+_TIGHT_KINDS = frozenset({"list", "code", "quote"})
 """Kinds of blocks that need no blank line above them in an item of a tight list."""
 
 
@@ -309,7 +309,7 @@ def _item(item: Block, marker: str, box: str, is_tight: bool) -> str:
     for previous, block, text in zip(item.children, item.children[1:], texts[1:], strict=False):
         # Without a blank line, two quotes would be joined, and HTML would contain the text below.
         is_apart = previous.kind == block.kind == "quote" or previous.attrs.get("html")
-        body += ("\n" if is_tight and block.kind in _TIGHT and not is_apart else "\n\n") + text
+        body += ("\n" if is_tight and block.kind in _TIGHT_KINDS and not is_apart else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
     if body and not box and not body.partition("\n")[0].strip("-* "):
@@ -499,7 +499,7 @@ def _pipe_cell(runs: Sequence[Run]) -> str:
 
 
 def _html_table(block: Block, columns: Sequence[TableColumn]) -> str:
-    attributes = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
+    attributes = [tag for name, tag in _TABLE_ATTRIBUTES.items() if block.attrs.get(name)]
     if not any(column.has_title for column in columns):
         attributes = [each for each in attributes if each != "data-header-hidden"]
     if block.kind == "cards":
@@ -518,7 +518,7 @@ def _head(column: TableColumn) -> str:
         "data-type": column.type if column.type != "text" else None,
         "data-max": column.max if column.max != 5 else None,
         "data-hidden": column.hidden or None,
-        _COVERS.get(column.role or "", "data-card-none"): True if column.role else None,
+        _CARD_ATTRIBUTES.get(column.role or "", "data-card-none"): True if column.role else None,
     }
     options = "".join(
         f"<option{_html_attributes({'value': value, 'label': label})}></option>"

@@ -257,7 +257,7 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-_NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
+_ITEM_NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
 _USUAL_INDENT = 4
 """Number of columns by which many editors indent the content of any numbered item."""
 
@@ -271,7 +271,7 @@ def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _indent_below_wide_numbers(state: StateBlock, start: int, end: int) -> None:
-    number_pattern = re.compile(_NUMBER)
+    number_pattern = re.compile(_ITEM_NUMBER)
     indent, missing_indent, is_first = state.sCount[start], 0, False
     for line in range(start, end):
         if state.isEmpty(line):
@@ -356,7 +356,7 @@ _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "s
 
 _CLOSING_BLOCK = rf"</(?:{_BLOCK_ELEMENTS})\s*+>[ \t]*+"
 _OPENING_BLOCK = rf"<(?:{_BLOCK_ELEMENTS})[\s>]"
-_STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
+_STANDALONE_ELEMENTS = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
 _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
@@ -446,7 +446,7 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
         after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
         if after is not None:
             return after
-    is_standalone = _STANDALONE.fullmatch(name) or not (
+    is_standalone = _STANDALONE_ELEMENTS.fullmatch(name) or not (
         re.fullmatch(_BLOCK_ELEMENTS, name) or _INLINE_ELEMENTS.fullmatch(name)
     )
     if is_standalone and state.src[position : state.eMarks[start]].rstrip().endswith(">"):

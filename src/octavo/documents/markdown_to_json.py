@@ -25,7 +25,7 @@ SCHEMA_VERSION = 9
 _JSON_MARKS = {mark: json_name for json_name, mark in MARKS.items()}
 _LIST_TYPES = {True: "list-ordered", False: "list-unordered"}
 _ALIGNMENTS = {"left": "start", "center": "center", "right": "end"}
-_COVERS = {"target": "targetDefinition", "cover": "coverDefinition", "cover-dark": "coverDefinitionDark"}
+_CARD_DEFINITIONS = {"target": "targetDefinition", "cover": "coverDefinition", "cover-dark": "coverDefinitionDark"}
 JSON_NAMES = {
     "full_width": "fullWidth",
     "numbers": "lineNumbers",
@@ -248,7 +248,7 @@ class _Writer:
             if column.width is not None:
                 view.setdefault("columnWidths", {})[name] = column.width
             if column.role:
-                view[_COVERS[column.role]] = name
+                view[_CARD_DEFINITIONS[column.role]] = name
         if is_cards:
             view |= {"cardSize": attrs.get("size", "medium"), "hideColumnTitle": attrs.get("titles_hidden")}
         else:

@@ -21,7 +21,7 @@ _FLAGS = {
 }
 """HTML attributes that are on or off, by block attribute. The key False is for tables, True for cards."""
 _FENCE = "```"
-_CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
+_CHECKBOX_VALUES = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
 def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
@@ -225,8 +225,8 @@ def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
     runs = cell.builder.take()
     draft = DraftBlock("cell", runs=runs, first_line=cell.line, end_line=cell.end_line)
     text = plain_text(runs).strip().lower()
-    if column.type == "checkbox" and text in _CHECKED:
-        draft.attrs["value"] = _CHECKED[text]
+    if column.type == "checkbox" and text in _CHECKBOX_VALUES:
+        draft.attrs["value"] = _CHECKBOX_VALUES[text]
     elif column.type == "rating" and text == "null":
         draft.runs = ()
     elif column.type == "rating" and text.isdecimal():

@@ -189,7 +189,7 @@ ALWAYS_OPEN = frozenset(
 
 BRANCHES = frozenset({"else", "elseif", "elif"})
 
-_STYLES = {"tip": "success", "note": "info", "caution": "warning", "error": "danger", "working": "warning"}
+_HINT_STYLES = {"tip": "success", "note": "info", "caution": "warning", "error": "danger", "working": "warning"}
 _METHOD_SECTIONS = "api-method-"
 
 
@@ -246,7 +246,7 @@ def _argument_or_first_word(tag: Tag, *names: str) -> str:
 
 def _hint(tag: Tag) -> DraftBlock:
     style = tag.arguments.get("style", "info").lower()
-    style = _STYLES.get(style, style)
+    style = _HINT_STYLES.get(style, style)
     return DraftBlock("hint", {"style": style or "info", **_texts(tag, icon="icon")})
 
 

@@ -294,13 +294,13 @@ def _singular(term: str) -> str | None:
 BARRIER = "\0"
 """Stands for code, a URL, a tag or the end of a block. No match extends over it."""
 
-_FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
+_FORMAT_ELEMENTS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});)"
     r"|(?P<tag>\{%[^{}]{0,2000}?%\})"
     r"|(?P<autolink><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\s]{0,2000}>|<[^<>\s@]{1,100}@[^<>\s@]{1,200}>)"
-    rf"|(?P<format></?(?:{_FORMATS})(?:\s[^<>]{{0,1000}})?>)"
+    rf"|(?P<format></?(?:{_FORMAT_ELEMENTS})(?:\s[^<>]{{0,1000}})?>)"
     r"|(?P<code><(?P<name>code|pre|kbd|style|script)\b[^<>]{0,1000}>[^<]{0,1000}(?:<(?!/?(?P=name)\b)[^<]{0,1000}){0,100}</(?P=name)>)"
     r"|(?P<element></?[A-Za-z][^<>]{0,2000}>)"
     r"|(?P<target>\]\((?:<[^<>\n]{0,1000}>|[^\s()]{0,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9})"
@@ -394,7 +394,7 @@ def _ends_block(masked_source: str, line_end: int) -> bool:
 
 MAX_MATCHES = 500
 """Maximum number of matches that are returned for one page."""
-_CONTEXT = 100
+_CONTEXT_LENGTH = 100
 _SPACE = r"[ \t\u00a0\u202f]"
 _BEFORE_WORD = r"(?<![\w@#])(?<!\w[-‑.'’])"
 _AFTER_WORD = r"(?![\w@])(?![-‑.]\w)(?!['’](?!s(?!\w))\w)"
@@ -568,8 +568,8 @@ def _term_match(change: TermChange, source: str, visible_source: VisibleText, st
         return None
     new = _new_words(change, visible_source.text[start:end])
     line_start, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
-    text_before = source[max(line_start, first - _CONTEXT) : first]
-    text_after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT)]
+    text_before = source[max(line_start, first - _CONTEXT_LENGTH) : first]
+    text_after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT_LENGTH)]
     return TermMatch(
         first,
         last,

@@ -26,9 +26,9 @@ from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, Tag, blo
 from octavo.documents.token_stream import ClosedTags
 
 _GROUP_NAMES = "div center section article aside header footer main nav body fieldset dl dt dd"
-_GROUPS = frozenset(_GROUP_NAMES.split())
+_GROUP_ELEMENTS = frozenset(_GROUP_NAMES.split())
 _LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
-_HIDDEN = frozenset({"script", "style", "svg", "head"})
+_HIDDEN_ELEMENTS = frozenset({"script", "style", "svg", "head"})
 _LANGUAGE = re.compile(r"lang(?:uage)?-([\w+#.-]+)")
 _CODE = re.compile(r"\s*<code([^<>]*)>")
 _MEDIA_START = re.compile(rf"<(?:{'|'.join(sorted(MEDIA))})\b", re.IGNORECASE)
@@ -99,12 +99,12 @@ class HtmlReader:
             read_whole = {"table": self._read_table, "pre": self._read_code, "figure": self._read_figure}[name]
             read_whole(token, tag, end)
             return after
-        if name in _HIDDEN and not tag.is_closing and not tag.is_self_closing:
+        if name in _HIDDEN_ELEMENTS and not tag.is_closing and not tag.is_self_closing:
             end, after = self._finder.element_end(name, token.end)
             return after if end < len(self._raw) else None
         if name in ("p", "summary", *HEADINGS):
             return self._read_text_element(token, tag)
-        if name == "details" or name in _GROUPS or name in _LISTS:
+        if name == "details" or name in _GROUP_ELEMENTS or name in _LISTS:
             self._flush()
             self._read_container(tag)
         elif name == "hr":

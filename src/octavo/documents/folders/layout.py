@@ -43,8 +43,8 @@ _API_KEY_NAMES = "title description hidden noIndex noRobotsIndex icon emoji cove
 API_KEYS = tuple(_API_KEY_NAMES.split())
 """Keys of front matter that the API returns, in the order in which they are written."""
 _FLAGS = {"hidden": "hidden", "no_index": "noIndex", "no_robots_index": "noRobotsIndex"}
-_TEXTS = ("description", "icon", "emoji")
-_EDITABLE_KEYS = {"title", *_TEXTS, *_FLAGS.values()}
+_TEXT_FIELDS = ("description", "icon", "emoji")
+_EDITABLE_KEYS = {"title", *_TEXT_FIELDS, *_FLAGS.values()}
 """Keys of front matter that the API can edit."""
 _KEY = re.compile(r"[\w$.-]+|\"[^\"]*\"|'[^']*'")
 _LINE_END = re.compile(r"[ \t]*[\r\n]+\s*")
@@ -98,7 +98,7 @@ class PageFile:
 
     def fields(self) -> Json:
         """Return the values that the API can edit, except the title, by field name of `content.PageFields`."""
-        values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXTS}
+        values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXT_FIELDS}
         return values | {name: self.metadata.get(key) is True for name, key in _FLAGS.items()}
 
     def other_keys(self) -> Json:

@@ -31,8 +31,8 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-_STORMS = (date(2019, 1, 8), date(2020, 2, 11), date(2022, 1, 30), date(2024, 1, 17), date(2025, 12, 5))
-_LEVELS = (
+_STORM_DATES = (date(2019, 1, 8), date(2020, 2, 11), date(2022, 1, 30), date(2024, 1, 17), date(2025, 12, 5))
+_TIDE_LEVELS = (
     ("Highest astronomical tide", 1.0, 0.44),
     ("Mean high water springs", 1.0, 0.0),
     ("Mean high water neaps", 0.78, 0.0),
@@ -143,7 +143,7 @@ def _station_page(station: Station, region: Any) -> str:
         "",
         "| Level | Metres above chart datum |",
         "|:------|-------------------------:|",
-        *(f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _LEVELS),
+        *(f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _TIDE_LEVELS),
         f"| Record, {_long_date(facts['recorded'])} | {facts['record']:.2f} |",
         "",
         "## How to get there",
@@ -169,7 +169,7 @@ def _station_facts(station: Station) -> dict[str, Any]:
         "position": [degrees + rng.uniform(-0.09, 0.09) for degrees in region["position"]],
         "high": high,
         "record": high + 0.45 + rng.uniform(0.1, 0.9),
-        "recorded": rng.choice(_STORMS),
+        "recorded": rng.choice(_STORM_DATES),
         "known": rng.choice(words["known"]) if rng.random() < 0.3 else None,
     }
     fixed_facts: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})

@@ -30,7 +30,7 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 CHANGES_LIMIT = 10
 """Number of changes in a response to `content.ListChanges`, unless the request has a limit."""
 
-_KINDS = {"document": "sheet", "group": "group", "link": "link"}
+_REVISION_KINDS = {"document": "sheet", "group": "group", "link": "link"}
 _PAGE_FIELDS = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
 _TYPE_FIELDS = {
     "document": ("description", "slug", "path", "noIndex", "noRobotsIndex", "cover", "variables", "git", "linkTitle"),
@@ -44,8 +44,8 @@ def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
     kind = page["type"]
     field_names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}
-    if kind in _KINDS:
-        result["kind"] = _KINDS[kind]
+    if kind in _REVISION_KINDS:
+        result["kind"] = _REVISION_KINDS[kind]
     target = page.get("target")
     if kind == "link" and isinstance(target, dict) and target.get("kind") == "url" and target.get("url"):
         result["href"] = target["url"]

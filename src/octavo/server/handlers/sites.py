@@ -243,7 +243,7 @@ def _default_customization() -> Json:
     return {name: {} for name in _CUSTOMIZATION_FIELDS}
 
 
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+_MEMBER_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _require_schema_viewer = guards(adaptive_schema.Get)(organization_guard("view"))
 _require_schema_admin = organization_guard("admin")
 
@@ -296,7 +296,7 @@ def _condition(description: str, condition: str) -> Json:
 
 
 def _member(expression: str, name: str) -> str:
-    return f"{expression}.{name}" if _NAME.fullmatch(name) else f"{expression}[{_literal(name)}]"
+    return f"{expression}.{name}" if _MEMBER_NAME.fullmatch(name) else f"{expression}[{_literal(name)}]"
 
 
 def _literal(value: Any) -> str:

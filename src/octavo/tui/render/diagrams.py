@@ -183,12 +183,12 @@ _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*
 _LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
 _FRAME = re.compile(r"(?:loop|alt|opt|par|critical|break)(?:\s.*)?", re.IGNORECASE)
-_UNDRAWN = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off", re.IGNORECASE)
-_NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
+_UNDRAWN_LINE = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off", re.IGNORECASE)
+_AUTO_NUMBERING = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
 _LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
 _QUOTES = "\"' \t"
 """Characters that are stripped from the start and the end of names in a diagram."""
-_SETTINGS = re.compile(r"@\{.*\}\s*$")
+_PARTICIPANT_SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
@@ -260,11 +260,11 @@ class _SequenceDiagram:
             yield from self._normalize_line(line.strip().rstrip("; \t"))
 
     def _normalize_line(self, line: str) -> Iterator[str]:
-        if not line or _UNDRAWN.fullmatch(line):
+        if not line or _UNDRAWN_LINE.fullmatch(line):
             return
         if title_match := _SEQUENCE_TITLE.fullmatch(line):
             self.title = self.title or title_match[1]
-        elif _NUMBERED.fullmatch(line):
+        elif _AUTO_NUMBERING.fullmatch(line):
             yield "autonumber"
         elif _BACKGROUND.fullmatch(line) or _FRAME.fullmatch(line):
             self._frames.append(_FRAME.fullmatch(line) is not None)
@@ -276,7 +276,7 @@ class _SequenceDiagram:
         elif _LABEL_OF_FRAME.fullmatch(line):
             yield _BREAK.sub(" ", line)
         elif match := _PARTICIPANT.fullmatch(line):
-            name = _SETTINGS.sub("", match[2])
+            name = _PARTICIPANT_SETTINGS.sub("", match[2])
             self._declared_names.add(self._id(name))
             yield f"{match[1]} {self._id(name)} as {_BREAK.sub(' ', match[3] or name).strip(_QUOTES)}"
         elif match := _NOTE.fullmatch(line):

@@ -378,7 +378,7 @@ _MAX_THUMBNAIL_ROWS = 14
 
 _COPY_NUMBERS = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
 _NON_WORDS = re.compile(r"[\W_]+")
-_LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
+_CSS_LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -407,7 +407,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an image in a frame as wide as set in the page, and its caption below."""
-    match = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
+    match = _CSS_LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     frame_width = min(width, _MAX_IMAGE_WIDTH)
     if match is not None:
         given_width = int(match[1]) * width // 100 if match[2] == "%" else int(match[1]) // _PIXELS_PER_CELL

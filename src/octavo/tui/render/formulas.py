@@ -61,7 +61,7 @@ _ENVIRONMENT_BRACKETS = {
     "cases": ("{", ""),
 }
 _SPACED_SIGNS = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
-_UNAMBIGUOUS = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
+_UNAMBIGUOUS_OPERAND = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
 _MAX_STACKED_ROWS, _MAX_MATRIX_CELLS = 40, 400
 
 
@@ -386,4 +386,4 @@ def _plain_text(parts: LatexParts) -> str:
 
 
 def _with_parentheses(text: str) -> str:
-    return text if _UNAMBIGUOUS.fullmatch(text) else f"({text})"
+    return text if _UNAMBIGUOUS_OPERAND.fullmatch(text) else f"({text})"

@@ -417,8 +417,8 @@ _CJK = (
     "\u1100-\u115f\u2e80-\u3029\u3030-\u30ff\u3105-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
     "\U0001b000-\U0001b2ff\U00020000-\U0003fffd"
 )
-_OPENING = "（［｛「『【〔《〈｟“‘(\\[{"
-_CLOSING = "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
+_OPENING_SIGNS = "（［｛「『【〔《〈｟“‘(\\[{"
+_CLOSING_SIGNS = "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
 _STRANDED_MARK = re.compile(
     r"[«‹„¿¡(\[{（［｛「『【〔《〈]+ |\S+ +(?:[:;!?.,%…»›)\]}]+ *$|[،؛؟、。，．！？：；）］｝」』】〕》〉])"
 )
@@ -441,9 +441,9 @@ _SYLLABLES = (
     # Burmese: a consonant, its stacked consonants, its marks, and final consonants.
     "|[\u1000-\u102a\u103f](?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e]|[\u1000-\u102a](?=[\u1039\u103a]))*"
 )
-_SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
+_SYLLABIC_LETTERS = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
 _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
-_ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
+_ITEM_MARKER = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
 """Matches a compound word with hyphens or dashes, but no option, file name or URL."""
@@ -477,14 +477,14 @@ def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
 def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
     """Return styled text as lines of at most `width` cells. The continuation lines of list items are indented."""
     text = "".join([piece.text for piece in pieces])
-    if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
+    if (cells(text) <= width and "\n" not in text) or not _ITEM_MARKER.search(text):
         return wrap(pieces, width)
     rows: list[list[StyledText]] = []
     line_start = 0
     for line in text.split("\n"):
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
         line_start += len(line) + 1
-        item_match = _ITEM.match(line)
+        item_match = _ITEM_MARKER.match(line)
         is_icon = not rows and line.startswith("*")  # In ASCII, an icon can be an asterisk, which is not a bullet.
         indent_width = cells(item_match.group()) if item_match is not None and not is_icon else 0
         if not indent_width or indent_width > width // 2:
@@ -499,7 +499,7 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
 def item_lines(text: str) -> Iterator[tuple[str, int]]:
     """Yield each line of a text, and how many cells its continuation lines are indented. 0 if it is no list item."""
     for line in text.split("\n"):
-        item_match = _ITEM.match(line)
+        item_match = _ITEM_MARKER.match(line)
         yield line, cells(item_match.group()) if item_match is not None else 0
 
 
@@ -533,14 +533,14 @@ def _word_pattern(text: str) -> re.Pattern[str]:
 @cache
 def _multilingual_words() -> re.Pattern[str]:
     # Compiled on first use, because the 3 ms would slow down the start.
-    spaced = f"[^ {_CJK}{_OPENING}{_SYLLABIC}]++"
+    spaced = f"[^ {_CJK}{_OPENING_SIGNS}{_SYLLABIC_LETTERS}]++"
     # After a Latin letter or a digit, a bracket belongs to the word: `items[0]`.
     before_bracket = f"(?:{spaced}(?<=[A-Za-z0-9_$])[(\\[{{]++)"
     # After a CJK character, a hyphen or slash does not begin a line: `证书-iOS`.
     letters = f"[{_CJK}][{_MARKS}]*(?:[-/](?=[{_CJK}])|-(?=[A-Za-z0-9]){spaced})?|{_SYLLABLES}|{spaced}"
     return re.compile(
-        f"[{_OPENING}]*(?:{before_bracket}+(?:{letters})?|{letters})[{_CLOSING}{_MARKS}]* *"
-        f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
+        f"[{_OPENING_SIGNS}]*(?:{before_bracket}+(?:{letters})?|{letters})[{_CLOSING_SIGNS}{_MARKS}]* *"
+        f"|[{_OPENING_SIGNS}]+ *|[{_SYLLABIC_LETTERS}]| +"
     )
 
 

@@ -415,7 +415,7 @@ _SHAPE_WORDS = frozenset(
     )
 )
 """Words such as `circle`, which are removed from an icon name that has other words."""
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_ICON_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_NAME_LENGTH = 50
 
 
@@ -430,7 +430,7 @@ def icon_words(name: str) -> str | None:
     """Return the name of an icon as words without shapes: `code branch` for `circle-code-branch`. None if it is too
     long or has invalid characters."""
     name = name.removeprefix("fa-")
-    return " ".join(_name_parts(name)) if len(name) <= _MAX_NAME_LENGTH and _NAME.fullmatch(name) else None
+    return " ".join(_name_parts(name)) if len(name) <= _MAX_NAME_LENGTH and _ICON_NAME.fullmatch(name) else None
 
 
 @lru_cache(512)

@@ -119,7 +119,7 @@ _COLUMN_LIMITS = (
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """Pattern for blanks, and for characters of scripts without spaces. Compiled on first use."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
-_HALVINGS = 24
+_HALVING_COUNT = 24
 
 
 @dataclass
@@ -384,7 +384,7 @@ def _share_widths(
         ]
 
     low, high = 0.0, 1.0  # 1.0 gives each column its natural width.
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVING_COUNT):
         level = (low + high) / 2
         low, high = (low, level) if _excess_width(widths_at(level), available_width) > 0 else (level, high)
     widths = widths_at(low)
