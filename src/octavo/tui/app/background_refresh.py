@@ -58,8 +58,8 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     if session.greeting:
         app.say(session.greeting)
     if session.folder_warnings is not None:
-        problems = asyncio.ensure_future(session.folder_warnings())
-        notifications += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
+        warnings = asyncio.ensure_future(session.folder_warnings())
+        notifications += [_show_progress(app, session.load_progress, warnings), _show_problems(app, warnings)]
     await asyncio.gather(*notifications)
 
 

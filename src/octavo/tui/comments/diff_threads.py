@@ -96,7 +96,7 @@ class SuggestionDiffs:
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
-        # Notes are above the diff, because its end may be out of view.
+        # Notes are above the diff, because the end of the diff may be out of view.
         notes = [
             _result_note(self._result(block, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)

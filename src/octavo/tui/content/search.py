@@ -468,8 +468,8 @@ class SearchScreen(Dialog[None]):
         self._has_moved_cursor, self._opens_first_result = True, False
 
 
-def _highlight(text: str, marks: tuple[Range, ...]) -> Content:
+def _highlight(text: str, ranges: tuple[Range, ...]) -> Content:
     content = Content(text)
-    for start, end in marks:
+    for start, end in ranges:
         content = content.stylize("$primary", start, end)
     return content

@@ -167,7 +167,7 @@ class BlockCursor(PanePart):
     def layout_changed(self) -> None:
         """Select the last visible block if the selected block has moved below the pane."""
         if self.selected is not None:
-            self.top_changed(is_down=False)  # A layout keeps the first row, so the block can only have moved down.
+            self.top_changed(is_down=False)  # A new layout keeps the first row, so blocks can only have moved down.
 
     def top_changed(self, *, is_down: bool) -> None:
         """If the selected block is out of view, select the first visible block, or the last one if not `is_down`."""

@@ -436,12 +436,12 @@ class MergeSeveralDialog(ConfirmDialog):
             return f"{self._readiness[self._selected].queued.name} is already {'last' if step > 0 else 'first'} in the merge order."
         return None
 
-    def scroll_body(self, pages: int) -> None:
-        """Move the selection by `pages` rows, not pages. During and after the merge, scroll by `pages` pages."""
+    def scroll_body(self, step: int) -> None:
+        """Select the next row, or the previous row if `step` is -1. During and after the merge, scroll instead."""
         if self._is_merging or self._is_finished:
-            super().scroll_body(pages)
+            super().scroll_body(step)
             return
-        self._selected = max(0, min(len(self._readiness) - 1, self._selected + pages))
+        self._selected = max(0, min(len(self._readiness) - 1, self._selected + step))
         self._draw()
 
     def move(self, step: int) -> None:

@@ -198,7 +198,7 @@ def _choose_filter(_: Shell, view: RequestListScreen) -> None:
     offered = offered_filters(
         view.requests_of_tab, view.active_filters.filters, view.space_title, view.statuses.status_of
     )
-    choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
+    choices = [(each, f"{count} so far" if unknown_count else str(count)) for each, count, unknown_count in offered]
     view.active_filters.open_picker("Filter change requests", choices)
 
 

@@ -302,7 +302,8 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
     "held",
     (
         Command("send", "ctrl+s", "Send all", "Send all pending comments without submitting a review",
-                writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: None if dialog.pending else _EMPTY_TEXT),
+                writes=True, run=lambda _, dialog: dialog.send_all(),
+                why_not=lambda _, dialog: None if dialog.pending_comments else _EMPTY_TEXT),
         Command("close", "escape,q,H", "Close", "Close the list and keep the comments pending", run=lambda _, dialog: dialog.close()),
     ),
 )  # fmt: skip
@@ -357,19 +358,19 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         self._unobserve()
 
     @property
-    def pending(self) -> tuple[OutboxEntry, ...]:
+    def pending_comments(self) -> tuple[OutboxEntry, ...]:
         """Your pending comments on this change request. Empty without a session."""
         return self.shell.session.outbox.pending_comments(self._at) if self.shell.has_session else ()
 
     def _show(self) -> None:
         if not self.shell.has_session:
             return  # The session has ended.
-        notes = self.shell.session.proposed_notes.at(self._at)
+        comments, notes = self.pending_comments, self.shell.session.proposed_notes.at(self._at)
         notes_text = f", {plural(len(notes), 'proposed note')}" if notes else ""
         self.query_one(DialogFrame).set_border_texts(
-            f"{plural(len(self.pending), 'pending comment')} in your review of {self._request_name}{notes_text}"
+            f"{plural(len(comments), 'pending comment')} in your review of {self._request_name}{notes_text}"
         )
-        self.rows.show((*self.pending, *notes))
+        self.rows.show((*comments, *notes))
         self._show_text()
 
     def _draw(self, entry: ListedComment) -> Row:

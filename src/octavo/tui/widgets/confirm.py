@@ -380,7 +380,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             self._save_drafts()
             self.dismiss(None)
 
-    def scroll_body(self, pages: int) -> None:
-        """Scroll the content down by a number of pages, or up if `pages` is negative."""
+    def scroll_body(self, step: int) -> None:
+        """Scroll the content down by almost its visible height, or up if `step` is -1."""
         body = self.query_one(".confirm--body", VerticalScroll)
-        body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)
+        body.scroll_relative(y=step * max(1, body.size.height - 2), animate=False)
