@@ -239,8 +239,8 @@ def _switch(app: Shell, _: object) -> None:
     choices = [_choice(each, each.profile_name, detail=each.user_name, right=each.host) for each in other_accounts]
 
     def switch(account: ServerAccount) -> None:
-        user = f" You are {account.user_name}." if account.user_name else ""
-        greeting = f"Switched to {account.profile_name} at {account.host}.{user}"
+        user_text = f" You are {account.user_name}." if account.user_name else ""
+        greeting = f"Switched to {account.profile_name} at {account.host}.{user_text}"
         reopen(app, lambda: methods.switch_account(account.profile_name), greeting)
 
     app.ask(_picker("Switch account", choices), switch)

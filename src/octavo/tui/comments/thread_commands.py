@@ -148,8 +148,8 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
             writes.append(NewWrite(op, "reply", draft_key, context=label, used_draft_keys=used_keys))
             if is_resolving and each.comment.is_open:
                 writes.append(thread_actions.resolution_write(each.at, each.comment))
-        resolving = f" and resolving {pronoun}" if is_resolving else ""
-        notice = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
+        resolving_text = f" and resolving {pronoun}" if is_resolving else ""
+        notice = f"Sending reply to {plural(len(threads), 'thread')}{resolving_text}…"
         app.writes.queue(*writes, message=f"{notice}{selection.skipped_note}")
         on_queued()
 

@@ -240,8 +240,8 @@ class PageAges:
         ages = {key: short_age(date) for key, date in dates.items()}
         if not is_loading and blame.known_since is not None:
             # The blocks of unknown origin are older than the oldest checked revision.
-            older = f"{short_age(blame.known_since)}+"
-            ages |= {block.key: older for block in blame.blocks if blame.origin(block.key) is None}
+            older_age = f"{short_age(blame.known_since)}+"
+            ages |= {block.key: older_age for block in blame.blocks if blame.origin(block.key) is None}
         self._panes.page_view.contents.ages.show(ages)
 
 

@@ -349,10 +349,10 @@ async def _save(app: Shell, export: Export, path_text: str, report: ReportProgre
         return
     try:
         if export.files is not None:
-            size = plural(await save_folder(path, export.files(report)), "file")
+            size_text = plural(await save_folder(path, export.files(report)), "file")
         else:
             assert export.content is not None, "An export has either content or files"
-            size = format_size(await save(path, export.content(), replace=replace))
+            size_text = format_size(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:
             _ask_to_replace(app, export, path)
@@ -364,7 +364,7 @@ async def _save(app: Shell, export: Export, path_text: str, report: ReportProgre
         app.say(f"Could not save {export.title}: {error}", tone="failed")
     else:
         app.session.state.set_value(_EXPORT_FOLDER_KEY, str(path.parent))
-        app.say(f"Saved {export.title} to {short_path(path)} ({size}).")
+        app.say(f"Saved {export.title} to {short_path(path)} ({size_text}).")
 
 
 def _initial_folder(app: Shell) -> Path:

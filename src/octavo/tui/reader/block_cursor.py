@@ -332,10 +332,10 @@ class Hints:
     @property
     def help_parts(self) -> tuple[str, ...]:
         """Short texts that explain the hints, for a row of the pane."""
-        letters = "type two letters" if len(self.by_label) > _MAX_SINGLE_LETTERS else "type a letter"
+        prompt = "type two letters" if len(self.by_label) > _MAX_SINGLE_LETTERS else "type a letter"
         if self.typed_letters:
-            letters = f"type one more letter after {self.typed_letters}"
-        return letters, "capital letters open in browser", "esc cancel"
+            prompt = f"type one more letter after {self.typed_letters}"
+        return prompt, "capital letters open in browser", "esc cancel"
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:

@@ -60,13 +60,13 @@ def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
     if not diff.change_count:
         return ""
     change_index = change_index_at(diff.chunks, index)
-    order = " by risk" if by_risk else ""
+    order_text = " by risk" if by_risk else ""
     if change_index < 0:
-        return f"{plural(diff.change_count, 'change')}{order}"
+        return f"{plural(diff.change_count, 'change')}{order_text}"
     if not by_risk or not diff.chunks[change_index].kinds:
-        return f"change {diff.chunks[change_index].change_number + 1} of {diff.change_count}{order}"
+        return f"change {diff.chunks[change_index].change_number + 1} of {diff.change_count}{order_text}"
     number = change_indexes(diff.chunks, by_risk=True).index(change_index) + 1
-    return f"change {number} of {diff.change_count}{order}: {leading_kind(diff.chunks[change_index].kinds)}"
+    return f"change {number} of {diff.change_count}{order_text}: {leading_kind(diff.chunks[change_index].kinds)}"
 
 
 _MAX_SEARCHED_SLICES = 6
@@ -357,13 +357,13 @@ class DiffNavigation:
 
     def go_beyond(self, step: int) -> None:
         """Tell the user that this is the last change, or the first one if `step` is -1."""
-        order = " by risk" if self.contents.visits_by_risk else ""
+        order_text = " by risk" if self.contents.visits_by_risk else ""
         ordinal, is_more, hint = (
             ("last", self.contents.has_page_after, " Press J for the next page.")
             if step > 0
             else ("first", self.contents.has_page_before, " Press K for the previous page.")
         )
-        explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
+        explain(self.pane, f"This is the {ordinal} change on this page{order_text}.{hint if is_more else ''}")
 
     def _change_from(self, chunk_index: int, step: int) -> BlockSpan | None:
         return self._next_change_in(self.contents.shown_diff.chunks, 0, chunk_index, step)

@@ -204,11 +204,11 @@ async def _send_edits(
         batch = edits[start : start + MAX_CHANGES]
         outcome = await edit(live, at, revision, batch)
         if outcome.kind != "done":
-            progress = f" {sent_count} of {len(edits)} changes were saved." if sent_count else ""
+            progress_text = f" {sent_count} of {len(edits)} changes were saved." if sent_count else ""
             if outcome.kind == "changed":
                 reason = "the change request was edited at the same time."
-                return _SavedEdits(f"{reason}{progress} Octavo loaded the conflicts that are left.")
-            return _SavedEdits(f"{outcome.message}{progress} Octavo kept your choices.")
+                return _SavedEdits(f"{reason}{progress_text} Octavo loaded the conflicts that are left.")
+            return _SavedEdits(f"{outcome.message}{progress_text} Octavo kept your choices.")
         sent_count, revision = sent_count + len(batch), outcome.revision
         has_overwritten = has_overwritten or outcome.replaced_revision is not None
     return _SavedEdits("", revision, has_overwritten)

@@ -450,10 +450,10 @@ def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePag
     for each in duplicates:
         own_location = f"{each.paths[1]} in the page in #{change_request.number}"
         other_location = f"{each.paths[0]} in {'the page in main' if each.is_other_in_main else 'the other page'}"
-        conflict = f"two pages are called “{each.titles[0]}”"
+        conflict_text = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
-            conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        sentences.append(f"{conflict}: at {other_location}, and at {own_location}")
+            conflict_text = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
+        sentences.append(f"{conflict_text}: at {other_location}, and at {own_location}")
     return (InfoRow("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 
@@ -475,8 +475,8 @@ def approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) ->
 
 def _threads_row(threads: ListPage[Comment]) -> InfoRow:
     if count := sum(each.is_open_thread for each in threads.items):
-        more = "at least " if threads.next is not None else ""
-        return InfoRow("care", "threads", f"{more}{short_texts.plural(count, 'open thread')}")
+        at_least = "at least " if threads.next is not None else ""
+        return InfoRow("care", "threads", f"{at_least}{short_texts.plural(count, 'open thread')}")
     if threads.next is not None:
         return InfoRow("care", "threads", "could not check all comments")
     return InfoRow("ok", "threads", "none open")

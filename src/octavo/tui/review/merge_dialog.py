@@ -111,8 +111,8 @@ async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeState) -> s
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
-        searching = f"The result of the merge is unknown. Checking whether {name} is merged…"
-        sent = await merge(app.session.live, at, checked, partial(show, searching))
+        searching_text = f"The result of the merge is unknown. Checking whether {name} is merged…"
+        sent = await merge(app.session.live, at, checked, partial(show, searching_text))
     if sent.kind == "changed":
         return sent.message
     if sent.kind in ("done", "unknown"):

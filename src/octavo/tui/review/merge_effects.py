@@ -84,8 +84,8 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
     broken_links = [f"{_linking_pages_label(link)} → {_target_url(link)}" for link in response.items]
     if not broken_links:
         return (InfoRow("ok", "links", "no links would break"),)
-    more = "at least " if response.next is not None else ""
-    text = f"{more}{short_texts.plural(len(broken_links), 'link')} would break: {list_first_names(broken_links)}"
+    at_least = "at least " if response.next is not None else ""
+    text = f"{at_least}{short_texts.plural(len(broken_links), 'link')} would break: {list_first_names(broken_links)}"
     return (InfoRow("care", "links", text),)
 
 

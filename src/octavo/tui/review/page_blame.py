@@ -258,10 +258,10 @@ class BlameScreen(ListView[BlamedBlock]):
         if self.is_loading:
             return [_muted("Checking older revisions…")]
         since = blame.known_since
-        checked = f"Octavo checked {plural(blame.checked_count, 'revision')}"
+        checked_text = f"Octavo checked {plural(blame.checked_count, 'revision')}"
         lines = [
             Content(self._unknown_origin_label),
-            _muted(f"{checked}, back to {_date(since)}." if since else f"{checked}."),
+            _muted(f"{checked_text}, back to {_date(since)}." if since else f"{checked_text}."),
         ]
         if blame.has_no_access:
             return [*lines, _muted("You do not have access to older revisions.")]

@@ -286,8 +286,8 @@ async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[st
     if not total and not unchecked_count:
         return ()
     found_text = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
-    not_checked = f", {plural(unchecked_count, 'page')} not checked" if unchecked_count else ""
-    return (InfoRow("care", "findings", f"{found_text if total else 'none on the added words'}{not_checked}"),)
+    unchecked_text = f", {plural(unchecked_count, 'page')} not checked" if unchecked_count else ""
+    return (InfoRow("care", "findings", f"{found_text if total else 'none on the added words'}{unchecked_text}"),)
 
 
 _SAFE_FILE_NAME = "page.md"
@@ -356,8 +356,8 @@ async def check_linters(
     names_text = ", ".join(each.name for each in chosen_linters)
     problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
     if titles := [page.title or "Untitled" for page, result in zip(existing, results, strict=False) if result.count]:
-        where = f"on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
-        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {names_text} {where}")
+        location = f"on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
+        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {names_text} {location}")
     if len(existing) > MAX_CHECKED_PAGES:
         problems.append(f"{plural(len(existing) - MAX_CHECKED_PAGES, 'page')} not checked")
     if problems:

@@ -204,8 +204,8 @@ def status_signs(
         note = _outdated_note(change_request, approvals)
         signs.append((f"  ✓ {len(approvals)} approved{note}", "$warning" if note else "$success"))
     if rejections:
-        reviewer = rejections[0].reviewer.name if len(rejections) == 1 else f"{len(rejections)} reviewers"
-        signs.append((f"  ✗ {reviewer} requested changes{_outdated_note(change_request, rejections)}", "$error"))
+        reviewer_text = rejections[0].reviewer.name if len(rejections) == 1 else f"{len(rejections)} reviewers"
+        signs.append((f"  ✗ {reviewer_text} requested changes{_outdated_note(change_request, rejections)}", "$error"))
     if open_thread_count:
         signs.append((f"  ● {plural(open_thread_count, 'open thread')}", "$octavo-note"))
     if pending_count:

@@ -412,14 +412,14 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.empty = empty_text
             self.rows.show(rows, partial_note=note)
         if results.is_complete and results.failure:
-            searched = f"Only {results.searched_count} of {results.page_count} pages are searched"
-            self.rows.state.fail(searched, results.failure)
+            searched_text = f"Only {results.searched_count} of {results.page_count} pages are searched"
+            self.rows.state.fail(searched_text, results.failure)
         self._draw_details()
         self._show_status(results)
         self.refresh_bindings()
 
     def _show_status(self, results: TermResults) -> None:
-        searched = f"{results.searched_count} of {plural(results.page_count, 'page')} searched"
+        searched_text = f"{results.searched_count} of {plural(results.page_count, 'page')} searched"
         selected_count = len(self.selected_rows)
         places_text = (
             f"{selected_count} of {plural(results.match_count, 'place')} selected"
@@ -428,7 +428,7 @@ class TermScreen(ListView[TermRow]):
         )
         term = self.term_search.term
         location = f"#{self.term_search.change_request.number} › “{term.old}” → “{term.new}”"
-        self.show_location(location, f"{places_text} · {searched}")
+        self.show_location(location, f"{places_text} · {searched_text}")
 
     # Drawing
 
@@ -485,14 +485,14 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    searched = f"{results.searched_count} of {results.page_count} pages are searched"
+    searched_text = f"{results.searched_count} of {results.page_count} pages are searched"
     if not results.is_complete:
-        return f"Searching… {searched}"
+        return f"Searching… {searched_text}"
     if results.searched_count == results.page_count or results.failure:
         return ""
     if results.match_count >= MAX_MATCHES:
-        return f"{searched}: the search ended after {MAX_MATCHES} places"
-    return f"{searched}: a search reads at most {MAX_LOADED_PAGES} pages"
+        return f"{searched_text}: the search ended after {MAX_MATCHES} places"
+    return f"{searched_text}: a search reads at most {MAX_LOADED_PAGES} pages"
 
 
 MAX_CHOICES = 200

@@ -154,11 +154,11 @@ def _dialog_content(
         )
     elif preview.prediction.conflicts:
         text_below = "You can resolve the conflicts after the update."
-    blocked = "" if preview.change_request.outdated else "This change request is up to date with main."
+    blocked_reason = "" if preview.change_request.outdated else "This change request is up to date with main."
     return DialogContent(
         preview.info_rows,
         text_below=text_below,
-        blocked=blocked,
+        blocked=blocked_reason,
         show_diff=partial(_show_diff, app, at, preview, reopen) if preview.incoming else None,
         archive=archive,
     )
@@ -192,8 +192,8 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     state.set_value(state_key, stored_update)
     name = f"#{change_request.number}"
     with show_progress(app, f"Updating {name}…") as show:
-        searching = f"The result of the update is unknown. Checking whether {name} is updated…"
-        sent = await update(app.session.live, at, preview.merge_state, partial(show, searching))
+        searching_text = f"The result of the update is unknown. Checking whether {name} is updated…"
+        sent = await update(app.session.live, at, preview.merge_state, partial(show, searching_text))
     if sent.kind in ("changed", "refused"):
         state.set_value(state_key, earlier_update)
     if sent.kind == "changed":
