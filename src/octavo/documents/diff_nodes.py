@@ -114,10 +114,21 @@ def _attributes_key(block: Block) -> Hashable:
 def compared_attributes(block: Block) -> dict[str, Any]:
     """Return the attributes that a diff compares: no columns, no defaults, and `tight` as its opposite `spaced`."""
     return {
-        ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
+        ("spaced" if name == "tight" else name): _compared_value(name, value)
         for name, value in block.attrs.items()
         if name != "columns" and not _is_default(block, name, value)
     }
+
+
+def _compared_value(name: str, value: Any) -> Any:
+    match name:
+        case "tight":
+            return not value
+        case "highlighted":  # Blocks count lines from 0, people from 1.
+            return tuple(line + 1 for line in value)
+        case "notes":
+            return tuple(f"{label} on line {line + 1}" for line, label in value)
+    return value
 
 
 def _is_default(block: Block, name: str, value: Any) -> bool:
