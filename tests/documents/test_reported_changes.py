@@ -224,7 +224,21 @@ def _other_berth(title: str, old: int, new: int, *words: str) -> list[str]:
     return ["  ~ item", f"    {title}", *(f"      {line}" for line in words), *inside]
 
 
+PLACE = "https://harbour.example/"
 CHANGES = {
+    "an item with a new link, moved above another": (
+        "".join(f"* [Quay/{name}]({PLACE}{n})\n" for n, name in enumerate(("Boats", "Nets", "Ropes"))),
+        "".join(f"* [Quay/{name}]({PLACE}{n})\n" for n, name in enumerate(("Boats", "Ropes", "Nets", "Robes"), 7)),
+    ),
+    "an item that is mostly a link, moved above another": (
+        "* [How to sell a boat](/sell)\n* [How to lend a boat](/lend)\n* [How to test a boat](/test) - soon\n",
+        "* [How to sell a boat](/sell)\n* [How to test a boat](/test)\n* [How to lend a ship](/ship)\n"
+        "* [How to delete a sail](/sail)\n",
+    ),
+    "highlighted lines and notes of code": (
+        "<pre><code>one\n<strong>two\n</strong>three</code></pre>\n",
+        '<pre><code><strong>one\n</strong>two\n<a data-footnote-ref href="#user-content-fn-5">three</a></code></pre>\n',
+    ),
     "a row folded into a column": (TWO_ROWS, ONE_ROW),
     "a row made of a column": (ONE_ROW, TWO_ROWS),
     "numbers that make each text equal to the next": (
@@ -601,6 +615,34 @@ CHANGES = {
 }
 
 EXPECTED_LINES = {
+    "an item with a new link, moved above another": [
+        "~ list",
+        "  ~ item",
+        "    ~ paragraph",
+        "      [lQuay/Boats]",
+        "  - item Quay/Nets",
+        "  ~ item",
+        "    ~ paragraph",
+        "      [lQuay/Ropes]",
+        "  + item Quay/Nets",
+        "  + item Quay/Robes",
+    ],
+    "an item that is mostly a link, moved above another": [
+        "~ list",
+        "  = 1",
+        "  - item How to lend a boat",
+        "  ~ item",
+        "    ~ paragraph",
+        "      How to test a boat[- - soon]",
+        "  + item How to lend a ship",
+        "  + item How to delete a sail",
+    ],
+    "highlighted lines and notes of code": [
+        "~ code, highlighted: 2 → 1, notes: none → 5 on line 3",
+        "  = one",
+        "  = two",
+        "  = three",
+    ],
     "a row folded into a column": [
         "~ table",
         "  column + Default",

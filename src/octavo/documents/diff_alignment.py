@@ -306,13 +306,16 @@ def _share_of_equal_blocks(old: Node, new: Node) -> float:
     return len(before & after) / max(1, min(len(before), len(after)))
 
 
-def _only_link(node: Node) -> str | None:
+def _main_link(node: Node) -> str | None:
+    """Return the link of more than half of the text of a block. None if there is no such link."""
     if node.kind in _OPERATION_KINDS and (url := _operation_url(node.block)):
         return f"{node.block.attrs.get('method') or 'get'} {url}"
     while len(node.children) == 1:
         node = node.children[0]
-    links = {run.link for run in node.block.runs} if not node.children else set()
-    return links.pop() if len(links) == 1 else None
+    runs = node.block.runs if not node.children else ()
+    links = {run.link for run in runs if run.link}
+    unlinked_length = sum(len(run.text) for run in runs if not run.link)
+    return links.pop() if len(links) == 1 and 2 * unlinked_length < node.size else None
 
 
 def _has_image(node: Node) -> bool:
@@ -384,8 +387,10 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[dict[int, float]]:
     """Return for each old block the values of its pairs, by index of the new block. Similar blocks have high values."""
-    old_links, new_links = ([_only_link(node) for node in side] for side in (old, new))
+    old_links, new_links = ([_main_link(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
+    old_keys, new_keys = ([(node.kind, node.text) for node in side] for side in (old, new))
+    restyled_keys = _keys_with_new_look(old, new)
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))
@@ -396,7 +401,11 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozense
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
             if old_node.look_id == new[j].look_id:
                 value = 1.0
-            elif old_node.look_id in movable_ids or new[j].look_id in movable_ids:
+            elif (
+                old_node.look_id in movable_ids
+                or new[j].look_id in movable_ids
+                or (old_keys[i] != new_keys[j] and not restyled_keys.isdisjoint((old_keys[i], new_keys[j])))
+            ):
                 continue
             else:
                 value = similarity(old_node, new[j])
@@ -408,6 +417,16 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozense
                 row[j] = value**2 * (1 + min(old_node.size, 200) / 400)
         values.append(row)
     return values
+
+
+def _keys_with_new_look(old: Sequence[Node], new: Sequence[Node]) -> set[tuple[str, str]]:
+    """Return the (kind, text) of the blocks that occur once in each version, but with another link or format."""
+    sides = []
+    for nodes in (old, new):
+        counts = Counter((node.kind, node.text) for node in nodes)
+        sides.append({key: node.look_id for node in nodes if node.text and counts[key := (node.kind, node.text)] == 1})
+    common_keys = sides[0].keys() & sides[1].keys()
+    return {key for key in common_keys if key[0] not in _OPERATION_KINDS and sides[0][key] != sides[1][key]}
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
