@@ -57,6 +57,11 @@ def test_long_file_name_replaces_a_missing_alternative_text() -> None:
     assert "".join(line.text.strip(" │") for line in lines[1:-1]) == name
 
 
+def test_middle_of_a_long_id_without_extension_is_left_out() -> None:
+    title, text = framed("![](https://example.com/il56OS6H1gdzHbMY9dONNHXmwdu1oNlocqhc4TWfSPGRfYX73xHhQUdnxp0gMGYMa)")
+    assert (title, text) == ("▣ il56OS6H1gdzHbMY9d…X73xHhQUdnxp0gMGYMa ─ example.com", "no alternative text")
+
+
 def test_middle_of_a_long_file_name_is_left_out_beside_an_alternative_text() -> None:
     name = "a-picture-whose-name-is-much-too-long-for-its-frame {}.png"
     for number in (1, 2):

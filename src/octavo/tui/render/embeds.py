@@ -453,7 +453,7 @@ def _image_name(
     middle of a long name is left out, so that details of `details_width` cells fit too."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     name = _shown_name(src, width)
-    if not name and (is_caption_in_frame(block) or _alternative_text(block)):
+    if not name and (is_caption_in_frame(block) or _alternative_text(block) or {".", " "}.isdisjoint(file_name(src))):
         name = _COPY_NUMBERS.sub("", file_name(src))
     pieces = [decoration(name or "image", styles.muted, clickable)]
     if (total := width_of(pieces)) <= width - 8:
@@ -486,7 +486,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     elif alt:
         pieces = [StyledText(alt, styles.text, clickable)]
     else:
-        file_label = "" if _shown_name(src, width) else file_name(src)
+        file_label = "" if _shown_name(src, width) or {".", " "}.isdisjoint(file_name(src)) else file_name(src)
         pieces = [decoration(file_label or "no alternative text", styles.muted, clickable)]
     rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
