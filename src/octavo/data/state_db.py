@@ -279,7 +279,8 @@ class StateDb:
             is_undamaged = False
         if not is_undamaged:
             with ExitStack() as stack:
-                stack.callback(lock_file(path.with_name("repair.lock")))
+                with suppress(OSError):  # a network disk may have no locks
+                    stack.callback(lock_file(path.with_name("repair.lock")))
                 if not self._file.is_replaced():  # Otherwise, another process has just repaired the file.
                     self.notices = (recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()),)
                     self._file = ReplaceableFile(path)
