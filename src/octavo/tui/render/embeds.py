@@ -257,7 +257,8 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
     return lines
 
 
-_MIN_CARD_WIDTH, _UNLIMITED_WIDTH = 24, 100_000
+_MIN_CARD_WIDTH = 24
+_UNLIMITED_WIDTH = 100_000
 _MAX_CARD_ROW_WIDTH = 100
 """Maximum width in cells of a row of cards that is wider than the text of the page."""
 
