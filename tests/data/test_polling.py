@@ -277,12 +277,13 @@ async def test_poll_waits_for_the_rate_limit(poller_run: PollerRun, clock: Clock
     assert poller_run.poller.is_due
 
 
-async def test_rate_limit_is_ignored_after_the_clock_was_set_back(
-    poller_run: PollerRun, gate: RequestGate, clock: Clock
+@pytest.mark.parametrize("status", [429, 503])
+async def test_retry_after_is_ignored_after_the_clock_was_set_back(
+    poller_run: PollerRun, gate: RequestGate, clock: Clock, status: int
 ) -> None:
     await poller_run.follow(spaces.List(at=ACME))
     clock.forward(minutes=1)
-    gate.errors.append(rejected("Too many requests.", Trace(status=429, retry_at=clock() + timedelta(minutes=30))))
+    gate.errors.append(rejected("Please wait.", Trace(status=status, retry_at=clock() + timedelta(minutes=30))))
     await poller_run.poller.run()
     clock.forward(minutes=20)
     assert not poller_run.poller.is_due

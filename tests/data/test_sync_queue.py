@@ -460,13 +460,14 @@ class TestPauses:
             before, now = now, queue.wake_at(now) or now
         assert now - before == MAX_PAUSE
 
-    def test_retry_after_is_respected_despite_other_responses(self) -> None:
+    @pytest.mark.parametrize("error", [RateLimited, ServerError])
+    def test_retry_after_is_respected_despite_other_responses(self, error: type[ApiError]) -> None:
         queue = self.queue(3)
         one, other = queue.next(START), queue.next(START)
         assert one is not None
         assert other is not None
         retry_at = START + timedelta(minutes=20)
-        queue.end(one, RateLimited("No.", Trace(retry_at=retry_at)), START)
+        queue.end(one, error("No.", Trace(retry_at=retry_at)), START)
         queue.end(other, None, START)
         assert queue.wake_at(START) == retry_at
         assert queue.next(retry_at - timedelta(seconds=1)) is None

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces, users
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
+from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome
 from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
 from octavo.data.inbox_plan import ListedFingerprints, is_of_content, page_fingerprint, replies_fingerprint
 from octavo.data.live import Live
@@ -155,7 +155,7 @@ class Poller:
     def _record_failure(self, error: ApiError) -> None:
         max_failed_polls = MAX_FAILED_POLLS_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_FAILED_POLLS
         self._failed_polls = min(max_failed_polls, self._failed_polls + 1)
-        if isinstance(error, RateLimited) and error.trace.retry_at is not None:
+        if error.trace.retry_at is not None:
             self._retry_at = error.trace.retry_at
 
 

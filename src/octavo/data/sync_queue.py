@@ -266,7 +266,7 @@ class SyncQueue:
         return version
 
     def end_pause(self) -> None:
-        """End the pause after failures, because the server has responded. A pause for the rate limit goes on."""
+        """End the pause after failures, because the server has responded. A pause for which the server has asked goes on."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
@@ -354,7 +354,7 @@ class SyncQueue:
             self.end_pause()
         self.errors[request.url] = error
         self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
-        if isinstance(error, RateLimited) and error.trace.retry_at is not None:
+        if isinstance(error, ApiError) and error.trace.retry_at is not None:
             self._limited_until, self._limited_at = max(self._limited_until, error.trace.retry_at), now
         is_new_failure = not self._pauses_in_a_row or request.started_at >= self._paused_until
         if is_new_failure and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
