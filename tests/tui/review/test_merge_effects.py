@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from octavo.api import change_requests, links, redirects, site_structure, sites, spaces
@@ -178,3 +181,25 @@ async def test_slow_check_is_shown_as_not_checked(
     monkeypatch.setattr(merge_effects, "CHECK_TIMEOUT", 0.0)
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert info_row(known, "links") == InfoRow("care", "links", "not checked: no response in 0 s")
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_check_that_ends_while_it_is_canceled_is_canceled(turns: int) -> None:
+    may_end, has_started = asyncio.Event(), asyncio.Event()
+
+    async def check() -> tuple[InfoRow, ...]:
+        has_started.set()
+        await may_end.wait()
+        return ()
+
+    task = asyncio.create_task(merge_effects.run_with_timeout("links", check()))
+    await has_started.wait()
+    may_end.set()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    assert task.done() or (task.cancel() and await _is_canceled(task))
+
+
+async def _is_canceled(task: asyncio.Task[Any]) -> bool:
+    await asyncio.wait([task])
+    return task.cancelled()

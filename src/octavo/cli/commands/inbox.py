@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
@@ -142,7 +143,8 @@ class InboxList:
                     with Output(self._options, FIELDS, COLUMNS) as output:
                         output.add(await self._row(loader, each))
             try:
-                await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await changed.wait()
             except TimeoutError:
                 # Without keys, the poller slows down, and a command never gets keys.
                 poller.on_key_pressed()
@@ -198,10 +200,9 @@ async def _wait_until_loaded(loader: InboxLoader, changed: asyncio.Event) -> Non
     await loader.refresh()
     while not loader.is_idle:
         changed.clear()
-        try:
-            await asyncio.wait_for(changed.wait(), 0.2)  # The loader may become idle without notifying.
-        except TimeoutError:
-            continue
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.2):  # The loader may become idle without notifying.
+                await changed.wait()
 
 
 def _filter_named(name: str) -> InboxFilter:

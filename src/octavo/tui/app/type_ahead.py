@@ -151,7 +151,8 @@ class TypeAhead:
         if focused is not None:
             _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], all_handled.set)
             with suppress(TimeoutError):
-                await asyncio.wait_for(all_handled.wait(), RETRY_INTERVAL)
+                async with asyncio.timeout(RETRY_INTERVAL):
+                    await all_handled.wait()
 
     @property
     def _screen(self) -> Screen[Any] | None:
@@ -237,7 +238,8 @@ class TypeAhead:
                     _call_in_turn([*pumps, screen, self._app], all_handled.set)
                     pumps = []
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(all_handled.wait(), RETRY_INTERVAL)
+                    async with asyncio.timeout(RETRY_INTERVAL):
+                        await all_handled.wait()
                 if current_time() > end_time and screen is not None and (keys := self._keys_of_app(screen)):
                     self._queue = keys[:1]
                     return

@@ -43,7 +43,8 @@ MAX_NAMES = 3
 async def run_with_timeout(label: str, check: Awaitable[tuple[InfoRow, ...]]) -> tuple[InfoRow, ...]:
     """Return the rows of `check`. If it fails or takes too long, return a row named `label` with the reason."""
     try:
-        return await asyncio.wait_for(check, CHECK_TIMEOUT)
+        async with asyncio.timeout(CHECK_TIMEOUT):
+            return await check
     except TimeoutError:
         return (InfoRow("care", label, f"not checked: no response in {CHECK_TIMEOUT:.0f} s"),)
     except ApiError as error:
@@ -244,7 +245,8 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
     try:
-        response = await asyncio.wait_for(live.fetch(op), CHECK_TIMEOUT)
+        async with asyncio.timeout(CHECK_TIMEOUT):
+            response = await live.fetch(op)
     except (TimeoutError, ApiError):
         return None
     return response.items
