@@ -1,23 +1,24 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, reviews, sites
+from octavo.api import change_requests, comments, content, reviews, sites, users
 from octavo.api.operation import ChangeRequestRef
 from octavo.client.responses import Application
 from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.machine import WriteAttempt
+from octavo.server.app import Platform
 from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished_writes
 from octavo.tui.widgets.dialog import DialogFrame, TextButton
-from tests.journeys.faulty_server import altered
+from tests.journeys.faulty_server import altered, serving
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request
@@ -244,6 +245,27 @@ async def test_merge_is_reverted_by_another_change_request(stage: Stage) -> None
         await run.gone('"bad-time"')
         await run.press("H")
         await run.see("Revert #7", "Show what a refused time")
+
+
+async def test_revert_of_an_unknown_account_leaves_equal_drafts_of_others(stage: Stage) -> None:
+    def refuse_account(platform: Platform) -> AbstractAsyncContextManager[str]:
+        platform.refuse_next(users.Me, 403, "This key belongs to no user.", times=500)
+        return serving(platform)
+
+    async with stage.play(start="changes", over=refuse_account) as run:
+        await open_merge_dialog(run, "refused")
+        await run.see("checked just now")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("Merged #7.")
+        (merged,) = run.gate.sent(change_requests.Merge)
+        subject = "Revert #7 Show what a refused time looks like"
+        await run.ask(change_requests.Create(at=merged.at.space, subject=subject), NOOR)
+        await run.press("Z")
+        await run.see("Revert the merge of #7?", "Revert  (y)")
+        await run.press("y")
+        await run.hear("to revert #7.", "is open for review.")
+        assert len(run.gate.sent(change_requests.Create)) == 1
 
 
 @pytest.mark.before_release

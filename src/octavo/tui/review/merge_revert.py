@@ -155,11 +155,11 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     live, me = app.session.live, app.workspace.me
-    filters = {"creator": me.id} if me is not None else {}
-    drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
-    draft = next((each for each in drafts.items if each.subject == subject), None)
-    if draft is not None:
-        return await live.fetch(change_requests.Get(at=draft.ref(space))), ""
+    if me is not None:  # A draft of an unknown account may belong to another user.
+        drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, creator=me.id))
+        draft = next((each for each in drafts.items if each.subject == subject), None)
+        if draft is not None:
+            return await live.fetch(change_requests.Get(at=draft.ref(space))), ""
     sent = await create(live, space, subject)
     return (sent.result, "") if sent.kind == "done" else (None, sent.message)
 
