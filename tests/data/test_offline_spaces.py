@@ -593,3 +593,27 @@ async def test_space_added_by_another_instance_is_downloaded_on_request(
     await first.wait_until(lambda: first.status_of(space).read_at == clock())
     await second.wait_until(lambda: second.status_of(space).read_at == clock())
     assert second.gate.requests == []
+
+
+async def test_sync_requested_by_another_instance_during_a_download_follows_it(
+    two_instances: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two_instances
+    first.gate.hold()
+    first.offline.add(space)
+    while not first.gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
+        await asyncio.sleep(0.001)
+    first.gate.release(0)
+    while first.status_of(space).wanted == 0:
+        first.gate.release(first.gate.waiting - 1)
+        await asyncio.sleep(0.001)
+    await second.wait_until(lambda: second.offline.all and second.status_of(space).wanted)
+    first.gate.requests.clear()
+    second.offline.add(space)
+    await second.wait_until(lambda: second.status_of(space).state == "waiting")
+    second.state.write_now(lambda db: None)
+    first.gate.release()
+    await first.wait_until(lambda: take_requests(first.gate)["spaces.Get"])
+    await first.wait_until(lambda: first.status_of(space).state == "kept")
+    await second.wait_until(lambda: second.status_of(space).state == "kept")
+    assert second.gate.requests == []

@@ -251,7 +251,7 @@ class OfflineSpaces:
             return True
         planner: OfflinePlanner = _new_planner(space_id, self._live.cache, pinned)
         self._planner = planner
-        self._change(replace(self._spaces[space_id], state="reading", why=""))
+        self._begin_reading(space_id)
         syncer.run(planner, retries_refused=retries_refused)
         await self._show_until_idle(planner, space_id)
         while self._planner is planner and (why := syncer.pause_reason(planner.owner)) is not None:
@@ -262,13 +262,17 @@ class OfflineSpaces:
                 await syncer.wait_change()
             self._idle.clear()
             if self._planner is planner:
-                self._change(replace(self._spaces[space_id], state="reading", why=""))
+                self._begin_reading(space_id)
                 await self._show_until_idle(planner, space_id)
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
         syncer.drop(planner.owner)  # the next sync has its own planner
         return is_fetched
+
+    def _begin_reading(self, space_id: str) -> None:
+        self._change(replace(self._spaces[space_id], state="reading", why=""))
+        self._save_or_delete(space_id, begins=True)
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
         """Show the progress of a download until it has ended or is paused."""
@@ -360,8 +364,9 @@ class OfflineSpaces:
             self.changed.notify()
         return True
 
-    def _save_or_delete(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space in state.db, or delete it there if it was removed. Only `is_new` adds a missing space."""
+    def _save_or_delete(self, space_id: str, *, is_new: bool = False, begins: bool = False) -> None:
+        """Store a space in state.db, or delete it there if it was removed. Only `is_new` adds a missing space. Only
+        `begins`, at the start of a download, ends the stored state `waiting`, with which others request a sync."""
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
@@ -372,7 +377,12 @@ class OfflineSpaces:
                 return [*records, _to_json(space)] if is_new else records
             if is_new and not space.wanted:
                 return records  # another process has added the space, and its progress must not be overwritten
-            return [_to_json(space) if record.get("id") == space_id else record for record in records]
+            return [
+                _to_json(space) | ({"state": "waiting"} if record.get("state") == "waiting" and not begins else {})
+                if record.get("id") == space_id
+                else record
+                for record in records
+            ]
 
         self._state.change_value(_STATE_KEY, with_changes)
 
@@ -388,8 +398,8 @@ class OfflineSpaces:
                 self._add_due(space_id)
             elif self._was_lock_taken:
                 self._change(each)
-            elif each.state == "waiting" and old_space.state in ("kept", "lost"):
-                self._add_due(space_id, retries_refused=True)  # another process has requested a refresh
+            elif each.state == "waiting" and old_space.state != "waiting":
+                self._add_due(space_id, retries_refused=True)  # another process has requested a sync
 
 
 def _reset_running_download(space: OfflineSpace) -> OfflineSpace:
