@@ -159,3 +159,22 @@ async def add_page_under_guides(run: Run) -> ChangeRequest:
     change = content.InsertPage(title="Another guide", document=content.DocumentBody(markdown="New."), into=guides.id)
     await run.ask(content.Edit(at=made.ref(HARBOUR), changes=(change,)), MARA)
     return made
+
+
+async def test_new_change_request_of_a_refused_edit_is_offered_first(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_page(run)
+        run.platform.refuse_next(content.Edit, 403, "Not on Fridays.")
+        await run.press("X", "enter")
+        await run.see("Delete Time and time zones?")
+        await run.press("y")
+        await run.hear("Could not delete Time and time zones in #", "Not on Fridays.")
+        made = await newest_draft(run)
+        await run.press("X")
+        await run.see("Choose a change request", "LAST USED")
+        assert titles_of_choices(run)[0] == f"#{made.number} Delete Time and time zones"
+        await run.press("enter")
+        await run.see("Delete Time and time zones?")
+        await run.press("y")
+        await run.hear(f"Deleted Time and time zones in #{made.number}")
+        assert len(run.gate.sent(change_requests.Create)) == 1

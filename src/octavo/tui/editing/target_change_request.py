@@ -115,6 +115,8 @@ async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeReque
     result = await create(app.session.live, target.space, target.subject)
     if result.result is None:
         app.say(result.message, tone="failed")
+    else:
+        remember_target(app, target.space, result.result)  # If the edit is refused, the next edit needs no other one.
     return result.result
 
 
