@@ -266,7 +266,7 @@ class SyncQueue:
         return version
 
     def end_pause(self) -> None:
-        """End the pause after failures, because the server has responded. A pause for which the server has asked goes on."""
+        """End the pause after failures, because the server has responded. A pause that Retry-After asks for goes on."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
