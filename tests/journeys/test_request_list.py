@@ -98,3 +98,13 @@ async def test_arrow_keys_switch_between_the_tabs(stage: Stage) -> None:
         await run.see("Instruments · drafts")
         await run.press("left")
         await run.see("Instruments · open")
+
+
+async def test_filter_line_counts_the_items_of_the_new_tab(stage: Stage) -> None:
+    """The count was that of the tab in which the filter was typed, while the status bar had the new count."""
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"quickstart", "enter")
+        await run.see("1 of 7 shown")
+        await run.press("]")
+        await run.see("/ quickstart", "1 of 2 shown")
+        assert "1 of 7 shown" not in run.text

@@ -215,9 +215,9 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         if query == self.query_text:
             return
         self.query_text = query
-        self.apply_filter()
         if self._filter_line is not None:
-            self._filter_line.show_filter(query, self.match_count(), self.counts.loaded)
+            self._filter_line.show_filter(query)
+        self.apply_filter()
         self.post_message(self.FilterChanged(self))
         self.refresh_bindings()
 
@@ -243,6 +243,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.extra_lines = extra_lines or {}
         self.line_count = len(keys) * height if line_count is None else line_count
         self.counts.loaded = len(keys) if loaded_count is None else loaded_count
+        if self._filter_line is not None:
+            self._filter_line.show_counts(self.match_count(), self.counts.loaded)
         self._requested_count = -1
         is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
         remaining_index = None

@@ -385,14 +385,17 @@ class FilterLine(Widget):
         self.display = False
         self._input.can_focus = False
 
-    def show_filter(self, query: str, match_count: int, item_count: int) -> None:
-        """Show the filter and the number of matches. Without a filter, hide the line unless its input has the focus."""
+    def show_filter(self, query: str) -> None:
+        """Show the filter. Without a filter, hide the line unless its input has the focus."""
         if query != self._input.value:
             self._input.value = query
         if query:
             self.open(focus=False)
         elif not self._input.has_focus:
             self.close()
+
+    def show_counts(self, match_count: int, item_count: int) -> None:
+        """Show how many of the items match the filter."""
         self._match_count, self._item_count = match_count, item_count
         self._show_count()
 
