@@ -726,6 +726,12 @@ class TestExcerpts:
         snippet, _ = SearchTerms("tide").excerpt(text, length)
         assert set(mentioned_urls(snippet)) <= {"../a/b/c/d.md#e"}
 
+    def test_match_at_the_end_of_a_text_is_at_the_beginning_of_the_excerpt(self) -> None:
+        """The list of results cuts an excerpt of 160 characters, so the row did not show the match."""
+        snippet, marks = SearchTerms("tide").excerpt("harbour " * 60 + "tide", 160)
+        assert snippet[marks[0].start :] == "tide"
+        assert marks[0].end < 60
+
     def test_word_longer_than_the_excerpt_is_cut(self) -> None:
         snippet, marks = SearchTerms("x" * 200).excerpt("y " * 100 + "x" * 500, 80)
         assert marks

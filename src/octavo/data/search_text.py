@@ -108,7 +108,8 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters in one line, and the ranges of the words in the snippet."""
+        """Return a snippet of at most about `length` characters in one line, and the ranges of the words in the snippet.
+        The first word is near the beginning, because a narrow list cuts the snippet."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -125,7 +126,7 @@ class SearchTerms:
                 }
                 if len(terms_inside) > most_terms:
                     most_terms, first_match = len(terms_inside), each.start
-        start = max(0, min(first_match - _LETTERS_BEFORE_MATCH, len(text) - length))
+        start = max(0, min(first_match - _LETTERS_BEFORE_MATCH, len(text) - length // 3))
         if start:  # start at the beginning of a word, if possible
             space = text.find(" ", start, first_match)
             start = space + 1 if space >= 0 else start
