@@ -327,7 +327,7 @@ class PageContents(Contents):
         if not self.is_fully_parsed or self.viewport.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
-        return [Content(""), *title, *empty_lines("This page is empty.", "Press J for the next page")]
+        return [Content(""), *title, *empty_lines("This page is empty.", "")]
 
     # Selectable blocks
 
