@@ -78,6 +78,8 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     if pages := reverted_pages_phrase(checks.changes):
         hint = f"press Z after the merge to create a change request that reverts {pages}"
         info_rows.append(InfoRow("note", "to revert", hint))
+    if app.session.kind == "folder":
+        info_rows.append(InfoRow("note", "your files", "unchanged until you run: octavo export FOLDER --write"))
     warning = why_number_required(checks)
     if checks.conflicts and checks.names_with_markers:
         warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
