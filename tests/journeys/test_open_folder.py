@@ -162,3 +162,26 @@ async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage:
         assert not any(said in run.text for said in messages if said.endswith("…")), (
             "the progress must disappear when the index is complete"
         )
+
+
+async def test_new_page_in_a_folder_can_be_merged_and_the_files_stay(stage: Stage, tmp_path: Path) -> None:
+    """The merge dialog did not say that a merge changes no file. An only page without text offered the next page."""
+    folder = tmp_path / "notes"
+    write_file(folder, "notes.txt", "no page")
+    async with open_folder(stage, folder) as run:
+        await run.see("No Markdown files in")
+        assert not [each for each in ("e edit", "C comment", "H version") if each in run.keybar]
+        await run.press("ctrl+n")
+        await run.see("At the end")
+        await run.press("enter")
+        await run.type("First page")
+        await run.press("enter")
+        await run.see("This page is empty.")
+        await run.press("m")
+        await run.see("your files", "unchanged until you run: octavo export FOLDER --write", "Merge  (y)")
+        await run.press("y")
+        await run.hear("Merged #1.")
+        await run.press("2")
+        await run.see("› First page", "This page is empty.")
+        assert "Press J" not in run.text
+        assert [each.name for each in folder.iterdir()] == ["notes.txt"]

@@ -392,7 +392,7 @@ class Navigation(Vertical):
             id="pages",
             collapse_depth=2,
             empty="This space has no pages yet.",
-            hint="Press esc to go back to the spaces.",
+            hint="Press ctrl+n to add a page, or esc to go back to the spaces.",
         )
         self.pages_tree.set_context(
             "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"

@@ -145,7 +145,8 @@ PAGE_COMMANDS: Commands[PageEditing] = Commands(
     "page",
     (
         Command("edit", "e", "Edit", "Edit the page in your editor",
-                writes=True, run=lambda _, editing: editing.edit(), why_not=_why_no_edit),
+                writes=True, run=lambda _, editing: editing.edit(), why_not=_why_no_edit,
+                applies=lambda _, editing: editing.pages.selected_page is not None),
         Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
                 writes=True, run=lambda _, editing: editing.show_menu(), why_not=why_no_page_edit, shown=False),
         Command("delete", "X", "Delete", "Delete the page",

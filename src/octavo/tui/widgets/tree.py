@@ -248,10 +248,17 @@ class Tree(LineList):
         """The nodes that are shown, each with its depth."""
         self._matches: Sequence[int] | None = None
         """Indexes of the nodes that match the filter. None without a filter."""
+        self._keybar: tuple[str, ...] = ()
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        """IDs of the first commands in the key bar. Empty if the tree is empty, because the commands act on a node."""
+        return () if self.is_empty else self._keybar
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
         """Set the name of this tree in the help, a text about it, and the IDs of its first commands in the key bar."""
-        for name, value in (("HELP_NAME", context), ("HELP", help), ("KEYBAR", keybar)):
+        self._keybar = keybar
+        for name, value in (("HELP_NAME", context), ("HELP", help)):
             setattr(self, name, value)
 
     @property
