@@ -405,10 +405,23 @@ async def test_selected_change_requests_are_merged_until_a_check_fails(stage: St
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #7 in Harbour API. Stopped before #6 in Harbour API: ", "requested changes")
-        await run.see("· merged", "Octavo is no longer merging.")
+        await run.see("· merged", "The merge has ended.")
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("escape", "u")
         await run.hear("press Z")
+
+
+async def test_merged_change_requests_are_counted_because_the_rows_name_them(stage: Stage) -> None:
+    """The notice, the dialog and the rows named all merged change requests: three times the same list."""
+    async with stage.play(start="changes") as run:
+        await run.see("PAGES")
+        await run.press("x", "x", "m")
+        await run.see("Merge 2 change requests in 2 spaces?", "Merge 2  (y)")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("Merged 2 change requests.")
+        await run.see("The merge has ended. Press esc to close this dialog.")
+        assert run.text.count("· merged") == len(run.gate.sent(change_requests.Merge)) == 2
 
 
 async def test_lost_response_of_a_merge_says_that_octavo_is_checking(stage: Stage) -> None:

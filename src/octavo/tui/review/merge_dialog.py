@@ -312,7 +312,7 @@ async def merge_in_order(
     return BulkMergeResult(tuple(merged_names))
 
 
-_FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
+_FINISHED = "The merge has ended. Press esc to close this dialog."
 _CHECKING = "The checks are still loading."
 _EDITED = "this change request was edited after the checks ran"
 _INTRO = (
@@ -486,7 +486,9 @@ class MergeSeveralDialog(ConfirmDialog):
             app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
-        merged_text = f"Merged {', '.join(result.merged_names)}" if result.merged_names else "Nothing was merged"
+        names = result.merged_names
+        merged_phrase = names[0] if len(names) == 1 else short_texts.plural(len(names), "change request")
+        merged_text = f"Merged {merged_phrase}" if names else "Nothing was merged"
         reason = result.reason
         if not reason and count < len(self._readiness):
             reason = f"Stopped before {self._readiness[count].queued.name}: {self._readiness[count].reason}"
