@@ -90,7 +90,7 @@ class SpaceList:
 
     @property
     def target(self) -> SpaceTarget | None:
-        """Target of the commands for spaces and collections. None until the organization’s spaces are loaded."""
+        """Target of the commands for spaces and collections. None until the organization's spaces are loaded."""
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces_tree.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None

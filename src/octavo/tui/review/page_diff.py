@@ -127,7 +127,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_on_earlier_revision else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return how a pending comment’s quote changed, such as `words are gone`. Empty if unchanged or unknown."""
+        """Return how a pending comment's quote changed, such as `words are gone`. Empty if unchanged or unknown."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.new_page_title(thread)):

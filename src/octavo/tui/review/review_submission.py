@@ -170,7 +170,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
         )
 
     summary = f"You approved {name}." if review.status == "approved" else f"You requested changes on {name}."
-    note = f" {review.requested_by.name}’s review request will stay open." if review.requested_by is not None else ""
+    note = f" {review.requested_by.name}'s review request will stay open." if review.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
     app.ask(ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after), on_answer)
 
