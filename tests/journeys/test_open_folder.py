@@ -185,3 +185,20 @@ async def test_new_page_in_a_folder_can_be_merged_and_the_files_stay(stage: Stag
         await run.see("› First page", "This page is empty.")
         assert "Press J" not in run.text
         assert [each.name for each in folder.iterdir()] == ["notes.txt"]
+
+
+async def test_open_page_whose_file_is_deleted_keeps_its_title_in_the_path(stage: Stage, tmp_path: Path) -> None:
+    """The status bar lost the title, and named the page by its ID."""
+    folder = tmp_path / "notes"
+    write_file(folder, "README.md", "# Log\n\nFirst words.")
+    write_file(folder, "second.md", "# Second page\n\nMore words.")
+    async with open_folder(stage, folder) as run:
+        await run.see("First words.")
+        await run.press("j", "enter")
+        await run.see("More words.", "notes › Second page")
+        (folder / "second.md").unlink()
+        await run.until(
+            lambda: shows_after_refresh(run, "This page was not found. It may have been deleted."), "miss the page"
+        )
+        assert "notes › Second page" in run.text
+        assert "More words." in run.text

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from octavo.api import content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
+from octavo.api.errors import NotFound
 from octavo.api.operation import ListPage, SpaceRef
 from octavo.data.drafts import UnsentIndex, UnsentText, by_block
 from octavo.data.live import Snapshot
@@ -170,6 +171,7 @@ class SpaceThreads:
 PREVIOUS_PAGE_SECONDS = 0.15
 """Seconds for which the previous page stays visible while the next page is loading."""
 
+_PAGE_NOT_FOUND = "This page was not found. It may have been deleted."
 _EMPTY_FOLDER = (
     "No Markdown files in this folder.",
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
@@ -226,14 +228,17 @@ class OpenSpace(SpacePanes):
             tree = self.nav.spaces_tree if in_spaces else self.nav.pages_tree
             current_id, path_titles = str(row.key), [str(each.label) for each in tree.outline.path(row.key)]
         else:
-            trail_pages = self.pages.path_to(current_id) if self.pages is not None else ()
+            trail_pages: Sequence[Page] = self.pages.path_to(current_id) if self.pages is not None else ()
+            trail_pages = trail_pages or ([self.page] if self.page is not None else [])
             path_titles = [page.title or "Untitled" for page in trail_pages]
         if self.space is not None and not (in_spaces and path_titles):
             path_titles.insert(0, self.space.title or "Untitled")
         draft_note = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
         is_open = self.page is not None and current_id == self.page.id
         page_error = self._screen.subscriptions.snapshot("page").error
-        notes = (draft_note, str(page_error or self.page_view.status_text) if is_open else "")
+        # The title in the path is clearer than the ID in the server's sentence.
+        error_text = _PAGE_NOT_FOUND if isinstance(page_error, NotFound) else str(page_error or "")
+        notes = (draft_note, error_text or self.page_view.status_text if is_open else "")
         self._screen.show_location(" › ".join(path_titles) or "Content", " · ".join(filter(None, notes)))
 
     def show_space(
