@@ -265,7 +265,8 @@ class SuggestionReview:
 SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
     "suggestion",
     (
-        Command("apply_here", "ampersand", "Apply and resolve", "Apply this thread's suggestion and resolve the thread", key_display="&", shown=False,
+        Command("apply_here", "ampersand", "Apply and resolve",
+                "Apply this thread's suggestion and resolve the thread", key_display="&", shown=False,
                 writes=True, run=lambda app, review: review.apply(app), why_not=lambda app, review: review.why_not_apply(app)),
         Command("apply_all", "percent_sign", "Apply suggestions", "Preview all suggestions on this page, then apply", key_display="%", shown=False,
                 writes=True, run=lambda app, review: review.preview_all(app), why_not=lambda app, review: review.why_not_apply_all(app)),
