@@ -310,7 +310,7 @@ async def _load_threads(resolver: RefResolver, target: RefTarget) -> list[tuple[
 
 
 class _PlacedThreads:
-    """The exported threads, each with its block on a changed page."""
+    """The exported threads, each with its block on a changed page, if the block was found."""
 
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

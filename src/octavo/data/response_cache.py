@@ -202,7 +202,7 @@ class ResponseCache:
         self._write(insert)
 
     def read_derived(self, name: str) -> bytes | None:
-        """Return the data that `put_derived` stored as `name`. None if there is none. Call this in any thread."""
+        """Return the data that `put_derived` stored as `name`. None without such data. Call this in any thread."""
         return next(
             (body for (body,) in self._rows("SELECT body FROM made WHERE namespace = ? AND name = ?", name)), None
         )

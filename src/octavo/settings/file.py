@@ -50,8 +50,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the number of the line that sets `names`, such as `line_of("keys", "app.quit")`, else of the line with
-        its table. 0 if there is neither."""
+        """Return the number of the line that sets `names`, such as `line_of("keys", "app.quit")`, else of the first
+        line of its table. 0 if there is no such line."""
         if self._statements is None:
             self._statements = list(_read_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):

@@ -202,7 +202,7 @@ class Outbox:
     async def remove_pending_comments(
         self, added: Sequence[OutboxEntry], on_removed: EntryCallback = lambda db, entry: None
     ) -> bool:
-        """Delete the comments `added` that are still pending and unedited. Call `on_removed` for each in the
+        """Delete the comments `added` that are still pending and unedited. Call `on_removed` for each in the same
         transaction. Return whether any was deleted. Raises NotSaved."""
         text_by_id = {entry.id: entry.traits.text for entry in added}
 

@@ -42,7 +42,7 @@ class SitePartRow(Model):
     part: SitePart
     depth: int = 0
     titles_inside: str = ""
-    """Titles of all parts inside this part. The filter searches them, so that it also finds the row of this part."""
+    """Titles of all parts inside this part. The filter searches these titles, so it also finds the row of this part."""
 
     @property
     def id(self) -> str:
@@ -242,7 +242,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part is one of those with a common default: the spaces in `parent` if `is_space`, else all
+    """Return True if a part and others have a common default: the spaces in `parent` if `is_space`, else all
     sections."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
