@@ -263,6 +263,22 @@ def test_diff_tells_that_only_empty_lines_differ(demo: CommandLine, docs: Path) 
     assert told.splitlines()[1:] == ["  … only empty lines differ"]
 
 
+def test_changed_images_of_a_folder_are_differences(demo: CommandLine, docs: Path) -> None:
+    lamp, new = docs / ".gitbook/assets/lamp.png", docs / ".gitbook/assets/new.png"
+    before = lamp.read_bytes()
+    lamp.write_bytes(b"other")
+    new.write_bytes(b"new")
+    ran = demo.run("diff", "--name-only", "--exit-code", cwd=docs)
+    files = demo.run("diff", "--json", "files,pages", cwd=docs).json
+    text = demo.run("diff", ".gitbook/assets/new.png", cwd=docs).out
+    lamp.write_bytes(before)
+    new.unlink()
+    assert (ran.code, ran.out) == (1, ".gitbook/assets/lamp.png\n.gitbook/assets/new.png\n")
+    changes = [(".gitbook/assets/lamp.png", "edited"), (".gitbook/assets/new.png", "added")]
+    assert files == {"files": [{"name": name, "change": change} for name, change in changes], "pages": []}
+    assert text == "+ .gitbook/assets/new.png  .gitbook/assets/new.png  added\n"
+
+
 def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: Path) -> None:
     path = docs / "people/first-week.md"
     path.write_text(path.read_text() + "\nAsk for a key.\n")

@@ -19,7 +19,6 @@ from octavo.documents.folders.folder import (
     SPECIAL_FOLDER,
     ContentsEntry,
     Folder,
-    Problem,
     is_page_path,
     natural_order,
     walk_entries,
@@ -253,7 +252,6 @@ class LocalFiles:
     """Current paths of the files that were renamed since the last pull or proposal, by ID."""
     unlisted: list[str] = field(default_factory=list)
     """Paths of new pages that are not in `SUMMARY.md`."""
-    problems: list[Problem] = field(default_factory=list)
     _names: Mapping[str, str] = field(default_factory=dict)
     """Paths of the files as they are on disk, by exact path and by folded path."""
 
@@ -274,7 +272,6 @@ class LocalFiles:
         for path in assets:
             files._read(path)
         files.unlisted = [path for path in pages if path not in listed_paths]
-        files.problems = source.problems
         files.renamed = dict(_renames(files))
         known_paths = {files.current_path(file): file.id for file in folder.files.values() if file.kind == "page"}
         assign_ids(files.entries, known_paths, contents_of(folder, folder.files))

@@ -38,7 +38,7 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed pages of the pulled folder, or only the page in the file `argument`. None if there is no such
+    """Return the changed pages and files of the pulled folder, or only the file `argument`. None if there is no such
     file or folder, because `argument` may be a REF. Raises Failure."""
     try:
         folder = find_pulled_folder()
@@ -48,7 +48,7 @@ def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
         return None
     with file_errors_as_failure("read the folder"):
         local_files = LocalFiles.read(folder)
-        changes = [each for each in local_files.changes() if each.kind != "file"]
+        changes = local_files.changes()
         if argument is not None:
             try:
                 path = path_in(folder, argument)
@@ -61,7 +61,9 @@ def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
 
 
 def _texts_of_file(local_files: LocalFiles, change: FileChange) -> PageTexts:
-    folder = local_files.folder
+    folder, kind = local_files.folder, Change(type=_CHANGES.get(change.status, "page_edited"))
+    if change.kind == "file":
+        return PageTexts(ChangedPage(change.path, change.path, (kind,)), old_path=change.old_path)
     old_path = change.old_path or next(
         (file.path for file in folder.files.values() if local_files.current_path(file) == change.path), ""
     )
@@ -70,7 +72,6 @@ def _texts_of_file(local_files: LocalFiles, change: FileChange) -> PageTexts:
     new_text = text_of(folder.data(change.path) or b"") if change.status == "?" else local_files.text(change.path)
     title = PageFile(new_text or old_text).title
     page = PageReference(id="file", title=title, path=change.path)
-    kind = Change(type=_CHANGES.get(change.status, "page_edited"))
     return PageTexts(ChangedPage(change.path, title, (kind,), page), old_text, new_text, change.old_path)
 
 
@@ -116,8 +117,10 @@ def run(options: argparse.Namespace) -> int:
         if options.against != "base":
             raise Failure("Could not use --against: files are compared with the last pull. Write a REF.", USAGE)
         if field_names:
-            texts = export_texts(changed_texts, (), ExportOptions(changed_only=True))
-            row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
+            pages = [each for each in changed_texts if each.item.page is not None]
+            texts = export_texts(pages, (), ExportOptions(changed_only=True))
+            files = [{"name": each.path, "change": each.change} for each in changed_texts if each.item.page is None]
+            row = {"schema": review_export.SCHEMA, "change": None, "files": files, "findings": [], **texts}
             print_object(options, FIELDS, row, str)
         else:
             _print(options, changed_texts)
