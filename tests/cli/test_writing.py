@@ -364,6 +364,17 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (("comment", "harbour-api/7:concepts/time", "--quote", "no such words", "-m", "x"), 3, "Could not find"),
         (("comment", "harbour-api/7:concepts/time@ffffffffffff", "-m", "x"), 3, "Could not find block ffffffffffff"),
         (("reply", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),
+        (("comment", "handbook:people/first-week", "--page", "running/severity", "-m", "x"), 2, "name two pages"),
+        (
+            ("comment", "handbook:people/first-week@5caff9d6f90d", "--line", "3", "-m", "x"),
+            2,
+            "names a block. Write it",
+        ),
+        (
+            ("comment", "handbook:people/first-week@5caff9d6f90d", "--quote", "y", "-m", "x"),
+            2,
+            "names a block. Write it",
+        ),
         (("comment", "t6", "-m", "x", "--quote", "y"), 2, "harbour-api/7@t6 is a thread, and --quote does not apply"),
         (("comment", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),
         (("reply", "harbour-api/7@..", "-m", "x"), 3, "Could not find thread .. in harbour-api/7."),

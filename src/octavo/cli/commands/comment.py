@@ -221,15 +221,21 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
     page = target.page
     if options.page:
         page = await resolver.page(target, options.page)
+        if target.page is not None and page.id != target.page.id:
+            raise Failure(f"Could not comment: {options.ref} and --page name two pages.", USAGE)
+    has_block_option = options.block or options.quote is not None or options.line is not None
+    if target.block and has_block_option:
+        raise Failure(
+            f"Could not comment: {options.ref} names a block. Write it without --block, --quote and --line.", USAGE
+        )
     key = options.block or target.block
-    needs_block = key or options.quote is not None or options.line is not None
     if page is None:
-        if needs_block:
+        if has_block_option or key:
             raise Failure("Could not find the block: name its page with --page.", USAGE)
         return _Place(target)
     path = page.path or page.id
     page_target = RefTarget(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
-    if not needs_block:
+    if not (has_block_option or key):
         return _Place(page_target, page.id)
     loaded_page = await resolver.live.fetch(page_source_op(target.at, page.id))
     document = parse(page_markdown(loaded_page))
