@@ -133,6 +133,13 @@ def short_name(space: Space, spaces: Sequence[Space]) -> str:
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
+def check_whole_request(target: RefTarget, action: str) -> None:
+    """Raise Failure if the REF of an `action` on a whole change request also names a page, a block or a thread."""
+    if target.page is not None or target.block:
+        name = target.ref.without_page
+        raise Failure(f"Could not {action}: this is for the whole change request. Write only {name}.", USAGE)
+
+
 class RefResolver:
     """Finds the spaces, change requests, pages and users that arguments name, with few requests."""
 

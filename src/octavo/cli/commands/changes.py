@@ -29,7 +29,7 @@ from octavo.cli.output import (
     open_in_browser,
     print_object,
 )
-from octavo.cli.refs import RefResolver, RefTarget
+from octavo.cli.refs import RefResolver, RefTarget, check_whole_request
 from octavo.cli.standard_streams import (
     BLOCKED,
     FAILED,
@@ -231,6 +231,8 @@ def _run_merge(options: argparse.Namespace) -> int:
             await prepare_writes(session)
         resolver = RefResolver(session, options)
         targets = [await resolver.resolve(each) for each in options.refs]
+        for target in targets:
+            check_whole_request(target, f"merge {target.ref.without_page}")
         if len(targets) == 1 and options.ndjson is None:
             row = await merge_one(session, options, targets[0])
             print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))

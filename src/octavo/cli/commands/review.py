@@ -29,7 +29,7 @@ from octavo.cli.connection import (
     text_option,
 )
 from octavo.cli.output import add_output_options, declare_fields, fields_to_print, print_object
-from octavo.cli.refs import RefResolver, RefTarget, revision_id
+from octavo.cli.refs import RefResolver, RefTarget, check_whole_request, revision_id
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import (
     REPORT_FORMATS,
@@ -74,6 +74,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
     if change_request is None:
         raise Failure(f"Could not {verb} {target.ref}: it is not a change request.", USAGE)
     action = f"{verb} {target.ref.without_page}"
+    check_whole_request(target, action)
     check_allowed(why_not_in_space(target.space, "comment" if options.verdict == "commented" else "review"), action)
     if change_request.status not in UNDECIDED:
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
@@ -191,10 +192,19 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.notes is None and (options.dry_run or options.format != "jsonl"):
-        name = "--dry-run" if options.dry_run else "--format"
-        raise Failure(f"Could not use {name}: it belongs to --import FILE.", USAGE)
-    if options.verdict is not None:
+    has_verdict, is_import = options.verdict is not None, options.notes is not None
+    is_export = not (has_verdict or is_import or options.discard_proposed)
+    for name, is_used, is_allowed, owner in (
+        ("--dry-run", options.dry_run, is_import, "--import FILE"),
+        ("--format", options.format != "jsonl", is_import, "--import FILE"),
+        ("--source", options.source, is_import or options.discard_proposed, "--import FILE or --discard-proposed"),
+        ("--page", options.page, is_export, "--json"),
+        ("--changed-only", options.changed_only, is_export, "--json"),
+        ("--revision", options.revision, has_verdict, "--approve, --request-changes or --comment"),
+    ):
+        if is_used and not is_allowed:
+            raise Failure(f"Could not use {name}: it belongs to {owner}.", USAGE)
+    if has_verdict:
         return submit(options)
     if options.message is not None or options.file is not None:
         raise Failure("Could not use the text: -m and -F belong to --approve, --request-changes or --comment.", USAGE)
@@ -257,7 +267,9 @@ def _print_result(options: argparse.Namespace, notes: ReportNotes, result: Impor
 
 
 async def _discard(session: Session, options: argparse.Namespace) -> None:
-    at = change_request_ref(await RefResolver(session, options).resolve(options.ref))
+    target = await RefResolver(session, options).resolve(options.ref)
+    check_whole_request(target, "discard the proposed notes")
+    at = change_request_ref(target)
     source = sanitize_source_name(options.source) if options.source else None
     notes = [each for each in session.proposed_notes.at(at) if source in (None, each.source)]
     await session.proposed_notes.discard(notes)
