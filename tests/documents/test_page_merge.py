@@ -336,6 +336,19 @@ def test_text_after_a_closing_tag_is_merged_once(form: str, text: str) -> None:
             assert merged.text() == other.replace(block, edited_block)
 
 
+@pytest.mark.parametrize(
+    "block", ["## Tides", "High water is at six.", "{% hint %}\nHigh water.\n{% endhint %}", "***", "![](pier.png)"]
+)
+def test_both_sides_deleting_one_of_two_equal_blocks_delete_the_same(block: str) -> None:
+    base = f"# Harbour\n\nThe boats come in.\n\n{block}\n\n{block}\n\nThe pilots walk along the pier.\n"
+    once = base.replace(f"{block}\n\n", "", 1)
+    for edited in (once.replace("come in", "go out"), once.replace("along", "to")):
+        for sides in ((once, edited), (edited, once)):
+            merged = merge(base, *sides)
+            assert not merged.named_conflicts
+            assert merged.text() == edited
+
+
 def test_lines_of_code_with_a_tag_after_html_stay_whole() -> None:
     for text in ("```\n</table>{% tabs %}\n```\n", "* ```\n  </pre>{% tabs %}\n  ```\n", "    </pre>{% tabs %}\n"):
         assert read_page(text).source == text

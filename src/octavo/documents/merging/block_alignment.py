@@ -63,13 +63,14 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
     for number, hunk in enumerate(hunks):
         before = hunk.i1 - (hunks[number - 1].i2 if number else 0)
         after = (hunks[number + 1].i1 if number + 1 < len(hunks) else len(old)) - hunk.i2
-        hunks[number] = _shift_to_heading(old, new, hunk, before, after)
+        hunks[number] = _shift_hunk(old, new, hunk, before, after)
     return hunks
 
 
-def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return `hunk`, or if possible, an equivalent addition or deletion that begins with a heading. `before` and
-    `after` are the numbers of unchanged blocks around the hunk."""
+def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
+    """Return `hunk`, or the equivalent addition or deletion that begins with the highest heading. Of several, return
+    the last, so that both sides delete the same one of two equal blocks. `before` and `after` are the numbers of
+    unchanged blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -78,8 +79,8 @@ def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: 
         shifts.insert(0, shifts[0] - 1)
     while shifts[-1] < after and blocks[start + shifts[-1]].key == blocks[end + shifts[-1]].key:
         shifts.append(shifts[-1] + 1)
-    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, abs(each)))
-    return Hunk(*(position + shift for position in hunk)) if blocks[start + shift].level else hunk
+    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))
+    return Hunk(*(position + shift for position in hunk))
 
 
 def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
