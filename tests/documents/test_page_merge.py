@@ -336,6 +336,15 @@ def test_text_after_a_closing_tag_is_merged_once(form: str, text: str) -> None:
             assert merged.text() == other.replace(block, edited_block)
 
 
+@pytest.mark.parametrize("opening", ["<div>", '<p align="center">', "<center>"])
+def test_pictures_in_a_row_are_one_block(opening: str) -> None:
+    closing = f"</{opening[1:].split()[0].rstrip('>')}>"
+    pictures = [f'<figure><img src="{each}.png" alt=""></figure>' for each in ("boat", "pier")]
+    row = f"{opening}{' '.join(pictures)}{closing}"
+    blocks = ["# Harbour", row, "The boats come in."]
+    assert [block.source for block in read_page("\n\n".join(blocks)).children or ()] == blocks
+
+
 @pytest.mark.parametrize(
     "block", ["## Tides", "High water is at six.", "{% hint %}\nHigh water.\n{% endhint %}", "***", "![](pier.png)"]
 )

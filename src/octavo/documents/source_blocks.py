@@ -35,13 +35,19 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})([^\n]*)")
 _TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
 _TAG_END = re.compile(r"-?%\}[ \t]*$")
+_WRAPPERS = "[ou]l|dl|div|section|article|center|blockquote"
+"""Names of HTML elements around blocks, as a regular expression."""
+_BLOCKS = "table|pre|figure|details"
 _END_OF_BLOCK = re.compile(
-    r"^(?:(?:<.*)?</(?:table|pre|figure|details)>|\{%-?[ \t]*end\w[\w-]*[ \t]*-?%\})[ \t]*(?=[^\s<]|<\w)", re.I | re.M
+    rf"^(?:(?:<(?!(?:p|{_WRAPPERS})\b[^<>]*>\s*<(?:{_BLOCKS})).*)?</(?:{_BLOCKS})>|\{{%-?[ \t]*end\w[\w-]*[ \t]*-?%\}})"
+    r"[ \t]*(?=[^\s<]|<\w)",
+    re.I | re.M,
 )
-"""The beginning of a line up to the last closing tag of a block, if more text follows."""
-_HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
-_HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details|[ou]l|dl|div|section|article|center|blockquote)\b", re.I)
-_HTML_WRAPPER = re.compile(r"\s*<([ou]l|dl|div|section|article|center|blockquote)\b[^<>]*>\s*", re.I)
+"""The beginning of a line up to the last closing tag of a block, if more text follows. Not in a line that begins with
+an element around blocks, so pictures in a row stay together."""
+_HTML = re.compile(rf"\s*<({_BLOCKS})\b", re.I)
+_HTML_TAG = re.compile(rf"<(/?)({_BLOCKS}|{_WRAPPERS})\b", re.I)
+_HTML_WRAPPER = re.compile(rf"\s*<({_WRAPPERS})\b[^<>]*>\s*", re.I)
 """A line with nothing but the opening tag of an HTML element around blocks."""
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
 _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*(?::?-+:?|:)[ \t]*(?:\||$))+[ \t]*")
