@@ -332,7 +332,7 @@ def _is_same_container(old: Node, new: Node) -> bool:
 
 
 def _inner_titles(node: Node) -> set[str]:
-    """Return the titles of the containers of the same kind inside a container."""
+    """Return the titles of the containers inside `node` that have the kind of `node`."""
     return {title_of(each) for child in node.children for each in child.walk() if each.kind == node.kind} - {""}
 
 

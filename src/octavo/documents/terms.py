@@ -485,8 +485,8 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
 
 
 def _searchable_text(source: str) -> VisibleText:
-    """Return the source with `BARRIER` in place of URLs, front matter, comments and tags. Code, and the texts of tags
-    that readers see, stay."""
+    """Return the source with `BARRIER` in place of URLs, front matter, comments, tags, scripts and styles. Other code,
+    and attributes of tags that readers see, such as a title, are left as they are."""
     outside_code = mask_parts(source, ("code", "front-matter"))
     without_comments = _blank_comments(outside_code)
     pairs = zip(source, outside_code, without_comments, strict=True)

@@ -568,8 +568,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(covered_rows: list[int], column: int) -> int:
-    """Return how many columns, from `column` on, are covered by cells of earlier rows. Lowers their numbers in
-    `covered_rows`, which has the number of rows still covered in each column."""
+    """Return how many columns, from `column` on, are covered by cells of earlier rows. `covered_rows` has the number of
+    rows that are still covered in each column. Subtract 1 from it in the columns that are counted."""
     count = 0
     while column + count < len(covered_rows) and covered_rows[column + count]:
         covered_rows[column + count] -= 1

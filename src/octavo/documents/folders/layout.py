@@ -152,8 +152,8 @@ def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[st
 
 
 def with_other_keys_of(before: str, after: str) -> str:
-    """Return `after`, the text of a page's file, with the keys of front matter in `before` that the API cannot edit
-    instead of its own."""
+    """Return `after`, the text of a page's file, with another front matter: the keys that the API cannot edit are
+    replaced by those in `before`."""
     old, new = PageFile(before), PageFile(after)
     if old.other_keys() == new.other_keys():
         return after

@@ -403,7 +403,7 @@ def _find_part(context: RequestContext, tree: SiteTree, pointer: structure.Point
 
 
 def _refuse_location(context: RequestContext, tree: SiteTree, document: Json, parent_id: str | None) -> None:
-    """Refuse to put a section or group in the group `parent_id`: into itself, or too deep. Raises MissingResource."""
+    """Raises Refusal if `document` would be inside itself or nested too deep, MissingResource if a group is missing."""
     depth, group_id = 0, parent_id
     while group_id:
         if group_id == document["id"]:

@@ -276,7 +276,7 @@ class DeferredContent:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def take_missing(self) -> MissingContents:
-        """Return the missing keys of all caches in this thread, each with its cache. Clears the lists."""
+        """Return the missing keys of all caches in this thread, each with its cache, and forget them."""
         missing_keys = [(cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
