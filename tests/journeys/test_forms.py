@@ -299,6 +299,19 @@ async def test_secret_that_another_user_changed_is_not_shown(stage: Stage) -> No
         assert "s3cret" not in run.text
 
 
+async def test_draft_of_a_secret_says_that_the_secret_may_have_changed(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        created = mcp_servers.Create(at=DOCS, name="Tides", url="https://sea.example", headers={"X-Key": "one"})
+        server = await run.ask(created, NOOR)
+        at = {"at": DOCS, "site_mcp_server_id": server.id}
+        await FormOpener(run).open(mcp_servers.Update, arguments=at, item=server)
+        await run.press("tab", "tab", "f7", "delete")
+        await run.type("X-Key: mine")
+        await run.press("escape")
+        await FormOpener(run).open(mcp_servers.Update, arguments=at, item=server)
+        await run.see("This may have changed since you typed your draft.", "1 field changed")
+
+
 async def test_draft_does_not_store_secrets_that_the_user_has_not_changed(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         headers = {"X-Key": "s3cret"}

@@ -681,6 +681,17 @@ async def test_members_whose_change_failed_stay_selected(stage: Stage) -> None:
         await run.see("2 selected")
 
 
+async def test_draft_of_an_edit_of_other_members_says_so(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Members · 306")
+        await run.press("x", "x", "e")
+        await run.see("Edit 2 members")
+        await run.press("enter", *"comment", "enter", "escape", "e")
+        await run.see("Edit 2 members", "This is your draft. It has not been sent.")
+        await run.press("escape", "x", "e")
+        await run.see("Edit 3 members", "You typed this draft for other items. It has not been sent.")
+
+
 async def test_undo_of_several_changes_does_not_replace_a_newer_value(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Members · 306")

@@ -223,8 +223,8 @@ class FormRequest:
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
     """Loads the item again before sending, or returns None if it was deleted. Raises ApiError. The attribute is None if
     the item need not be loaded again."""
-    item_name: str = "The item"
-    """Name of the item that `item_reader` loads."""
+    several_titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles by key, if the form changes several items. `item_reader` loads the first item."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists from which the user chooses values, by field name."""
     verb: str = ""
@@ -284,7 +284,8 @@ class FormState:
         """True if the server may have got these texts, but the result is unknown. Stored with the draft."""
         self._uploads = FormUploads(form.shell)
         shown_texts = {each.name: self.initial_texts[each.name] for each in self.fields if not each.is_masked}
-        edited = json.dumps(shown_texts, ensure_ascii=False) if form.item is not None else None
+        base = shown_texts if form.item is not None else list(form.several_titles)
+        edited = json.dumps(base, ensure_ascii=False) if base else None
         self.form_draft = DialogDraft(form.shell, form.draft_name, edited)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
@@ -296,6 +297,12 @@ class FormState:
     def verb(self) -> str:
         """Label of the button that sends the form."""
         return self.form.verb or ("Create" if self._is_creation else "Save")
+
+    @property
+    def draft_source(self) -> str:
+        """Sentence that says which draft the form shows."""
+        is_of_others = self.form.several_titles and self.form_draft.earlier_base is not None
+        return "You typed this draft for other items." if is_of_others else "This is your draft."
 
     @property
     def _is_creation(self) -> bool:
@@ -341,7 +348,11 @@ class FormState:
             self.load_yaml(text)
         for each in self.fields:
             now_text = self.initial_texts[each.name]
-            if self.is_changed(each.name) and not is_same_text(earlier_texts.get(each.name, now_text), now_text):
+            if not self.is_changed(each.name):
+                continue
+            if each.is_masked and self.form.item is not None:  # The draft has no earlier text of a secret.
+                self.server_errors[each.name] = "This may have changed since you typed your draft."
+            elif not is_same_text(earlier_texts.get(each.name, now_text), now_text):
                 self.server_errors[each.name] = (
                     f"This has changed since you typed your draft. It is now: {_quote_value(each, now_text) or 'empty'}"
                 )
@@ -447,8 +458,8 @@ class FormState:
                 f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
             )
         if current_item is None:
-            gone_sentence = f"{self.form.item_name} was deleted, or you lost access. Nothing was sent."
-            return self._add_error(gone_sentence, for_whole_form=True)
+            name = next(iter(self.form.several_titles.values()), "The item")
+            return self._add_error(f"{name} was deleted, or you lost access. Nothing was sent.", for_whole_form=True)
         self._item = current_item
         if self.form.item is None:
             return ""  # The form changes several items, so it shows no values of an item.

@@ -181,7 +181,7 @@ def open_bulk_edit_form(
             title=f"Edit {items_text}",
             arguments=item_arguments,
             item_reader=load,
-            item_name=resource.title(items[0]),
+            several_titles={resource.key(each): resource.title(each) for each in items},
             draft_name=f"form {resource.name} several {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=f"Change {items_text}",
