@@ -142,7 +142,7 @@ class WriteQueue:
     async def submit_review(
         self, action: str, sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]], *, message: str
     ) -> None:
-        """Await `sending`, which queues pending comments, maybe with a review, and returns their outbox entries."""
+        """Await `sending`, which queues comments or a review and returns outbox entries. Show `message` or an error."""
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
         result = await sending

@@ -298,8 +298,8 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision_id: str) -> PageDraftKey:
-        """Save `text`, which has conflict markers and is based on `revision_id`, as a new draft, and return its key.
-        The old draft has the key `key`. Raises NotSaved."""
+        """Save `text`, which has conflict markers, as a new draft based on `revision_id`. Return the key of the new
+        draft. `key` is the key of the old draft. Raises NotSaved."""
         # The page may have another draft that is based on `revision_id`.
         new_key = unused_key(self.app.session.drafts, replace(key, revision_id=revision_id))
         await DialogDraft(self.app, new_key.stored_key).save(text.text)

@@ -541,7 +541,7 @@ ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
     ),
     find_target=lambda view: view.navigation,
 )  # fmt: skip
-"""Commands that sort changes by risk, and hide changes without meaning."""
+"""Commands that sort changes by risk, and hide changes that cannot affect the meaning."""
 LAYOUT_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (

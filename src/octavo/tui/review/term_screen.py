@@ -518,7 +518,7 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """List the occurrences of a term that the selected block (else the page) replaces. If several, ask which."""
+        """List the occurrences of a term that the selected block (else the page) replaces. Ask if there are several."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:
@@ -561,4 +561,4 @@ TERM_COMMANDS: Commands[PageTerms] = Commands(
     context="change request",
     find_target=lambda view: view.page_terms,
 )  # fmt: skip
-"""Command that looks for an old term that the current page replaces."""
+"""Command that lists the other places with a term that changes of the current page replace."""

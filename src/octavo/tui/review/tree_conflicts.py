@@ -69,7 +69,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the page text after `choice`, and the changed settings, which are `not resolved` without a choice."""
+        """Return the page text and the changed settings after `choice`. Without it, settings are `not resolved`."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)

@@ -564,7 +564,7 @@ class ListState:
         return self._wrap(empty_lines(self.empty, self.hint))
 
     def footer(self) -> list[Content]:
-        """Return lines below the items: an error or their age, and the key that loads more. Empty if there are none."""
+        """Return lines below the items: an error, the age of the data, and the key that loads more. Empty if none."""
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
