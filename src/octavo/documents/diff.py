@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Literal
 
 from octavo.documents.blocks import FALLBACK_KINDS, Block, Document, kinds_with, plain_text
-from octavo.documents.diff_alignment import align_without, moved_sections
+from octavo.documents.diff_alignment import Pair, align_without, moved_sections
 from octavo.documents.diff_model import (
     AddedBlock,
     AttributeChange,
@@ -31,10 +32,10 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_moves import change_size, find_moves, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_nodes import (
+    CompareNodes,
     DraftEntry,
     Node,
     NodeFactory,
-    Status,
     changed_attributes,
     changed_metadata,
     changed_run_attributes,
@@ -70,33 +71,35 @@ def diff(old: Document, new: Document) -> Diff:
 
 
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEntry]:
-    drafts = []
-    moved_pairs = moved_sections(old, new)
-    new_versions = {id(old_node): new_node for old_node, new_node in moved_pairs if old_node is not None}
-    old_versions = {id(new_node): old_node for old_node, new_node in moved_pairs if new_node is not None}
-    for old_node, new_node in align_without(old, new, new_versions.keys() | old_versions.keys()):
-        if old_node is None:
-            assert new_node is not None, "a pair must have at least one side"
-            old_version = old_versions.get(id(new_node))
-            drafts.append(
-                _draft_at_new_position(old_version, new_node) if old_version else DraftEntry("added", new=new_node)
-            )
-        elif new_node is None:
-            new_version = new_versions.get(id(old_node))
-            drafts.append(
-                DraftEntry("left", old_node, new_version) if new_version else DraftEntry("removed", old=old_node)
-            )
-        elif old_node.look_id == new_node.look_id:
-            drafts.append(DraftEntry("same", old_node, new_node))
-        else:
-            drafts.append(compare_nodes(old_node, new_node))
+    moved_versions: dict[int, Node | None] = {}
+    for pair in moved_sections(old, new):
+        for node, other in (pair, pair[::-1]):
+            if node is not None:
+                moved_versions[id(node)] = other
+    drafts = _drafts_of(align_without(old, new, moved_versions.keys()), moved_versions, compare_nodes)
     return join_restructured(drafts, compare_nodes)
 
 
-def _draft_at_new_position(old: Node, new: Node) -> DraftEntry:
-    if old.look_id == new.look_id:
-        return DraftEntry("arrived", old, new)
-    return replace(compare_nodes(old, new), status="arrived")
+def _drafts_of(
+    pairs: Iterable[Pair], moved_versions: Mapping[int, Node | None], compare: CompareNodes
+) -> list[DraftEntry]:
+    """Return a draft for each pair. `moved_versions` maps the `id()` of each moved block to its other version: None if
+    the block was added to a moved section, or removed from one."""
+    drafts = []
+    for old, new in pairs:
+        if old is not None and new is not None:
+            drafts.append(_draft_of(old, new, compare))
+        elif new is not None and (old_version := moved_versions.get(id(new))) is not None:
+            drafts.append(replace(_draft_of(old_version, new, compare), status="arrived"))
+        elif old is not None and (new_version := moved_versions.get(id(old))) is not None:
+            drafts.append(DraftEntry("left", old, new_version))
+        else:
+            drafts.append(DraftEntry("added" if old is None else "removed", old, new))
+    return drafts
+
+
+def _draft_of(old: Node, new: Node, compare: CompareNodes) -> DraftEntry:
+    return DraftEntry("same", old, new) if old.look_id == new.look_id else compare(old, new)
 
 
 def compare_nodes(old: Node, new: Node) -> DraftEntry:
@@ -186,34 +189,13 @@ def _is_unchanged(draft: DraftEntry) -> bool:
 
 def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DraftEntry]:
     pairs, moved_rows = row_pairs(old.children, new.children, columns)
-    drafts = []
-    for old_row, new_row in pairs:
-        if old_row is None:
-            assert new_row is not None
-            old_version = moved_rows.get(id(new_row))
-            drafts.append(
-                _compare_row("arrived", old_version, new_row, columns)
-                if old_version
-                else DraftEntry("added", new=new_row)
-            )
-        elif new_row is None:
-            new_version = moved_rows.get(id(old_row))
-            drafts.append(
-                DraftEntry("left", old_row, new_version) if new_version else DraftEntry("removed", old=old_row)
-            )
-        elif old_row.look_id == new_row.look_id:
-            drafts.append(DraftEntry("same", old_row, new_row))
-        else:
-            drafts.append(_compare_row("changed", old_row, new_row, columns))
-    return join_rows(drafts, columns)
+    return join_rows(_drafts_of(pairs, moved_rows, partial(_compare_row, columns)), columns)
 
 
-def _compare_row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DraftEntry:
-    if old.look_id == new.look_id:
-        return DraftEntry(status, old, new)
-    draft = DraftEntry(status, old, new, RowChange(tuple(_compare_cell(old, new, pair) for pair in columns)))
+def _compare_row(columns: tuple[ColumnPair, ...], old: Node, new: Node) -> DraftEntry:
+    draft = DraftEntry("changed", old, new, RowChange(tuple(_compare_cell(old, new, pair) for pair in columns)))
     draft.settings = changed_attributes(old.block, new.block)
-    if status == "changed" and _is_unchanged(draft):
+    if _is_unchanged(draft):
         draft.status = "same"
     return draft
 

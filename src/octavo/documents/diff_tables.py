@@ -135,18 +135,9 @@ def row_pairs(
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
     ranges = diff_ranges(before, after)
-    left_rows = {
-        name: row
-        for each in ranges
-        if not each.equal
-        for name, row in _named_rows_in_range(old, before, each.i1, each.i2)
-    }
-    arrived_rows = {
-        name: row
-        for each in ranges
-        if not each.equal
-        for name, row in _named_rows_in_range(new, after, each.j1, each.j2)
-    }
+    gaps = [each for each in ranges if not each.equal]
+    left_rows = dict(named for gap in gaps for named in _named_rows_in_range(old, before, gap.i1, gap.i2))
+    arrived_rows = dict(named for gap in gaps for named in _named_rows_in_range(new, after, gap.j1, gap.j2))
     counterparts = {id(row): arrived_rows[name] for name, row in left_rows.items()} | {
         id(row): left_rows[name] for name, row in arrived_rows.items()
     }

@@ -39,9 +39,8 @@ _WRAPPERS = "[ou]l|dl|div|section|article|center|blockquote"
 """Names of HTML elements around blocks, as a regular expression."""
 _BLOCKS = "table|pre|figure|details"
 _END_OF_BLOCK = re.compile(
-    rf"^(?:(?:<(?!(?:p|{_WRAPPERS})\b[^<>]*>\s*<(?:{_BLOCKS})).*)?</(?:{_BLOCKS})>|\{{%-?[ \t]*end\w[\w-]*[ \t]*-?%\}})"
-    r"[ \t]*(?=[^\s<]|<\w)",
-    re.I | re.M,
+    rf"(?im)^(?:(?:<(?!(?:p|{_WRAPPERS})\b[^<>]*>\s*<(?:{_BLOCKS})).*)?</(?:{_BLOCKS})>"
+    r"|\{%-?[ \t]*end\w[\w-]*[ \t]*-?%\})[ \t]*(?=[^\s<]|<\w)"
 )
 """The beginning of a line up to the last closing tag of a block, if more text follows. Not in a line that begins with
 an element around blocks, so pictures in a row stay together."""
