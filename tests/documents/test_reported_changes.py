@@ -226,6 +226,10 @@ def _other_berth(title: str, old: int, new: int, *words: str) -> list[str]:
 
 PLACE = "https://harbour.example/"
 CHANGES = {
+    "a heading put into a paragraph, with the word below it": (
+        f"{OTHER}\nHarbour boats are listed in groups. {3 * SENTENCE}\n",
+        f"{OTHER}\n\n## Harbour boats in groups\n\nHarbour boats are listed in groups. {3 * SENTENCE}\n",
+    ),
     "an item with a new link, moved above another": (
         "".join(f"* [Quay/{name}]({PLACE}{n})\n" for n, name in enumerate(("Boats", "Nets", "Ropes"))),
         "".join(f"* [Quay/{name}]({PLACE}{n})\n" for n, name in enumerate(("Boats", "Ropes", "Nets", "Robes"), 7)),
@@ -615,6 +619,13 @@ CHANGES = {
 }
 
 EXPECTED_LINES = {
+    "a heading put into a paragraph, with the word below it": [
+        "% paragraph → paragraph ×2, heading",
+        "  = 1",
+        "  ~ heading",
+        "    rewritten [+Harbour boats in groups]",
+        "  = 1",
+    ],
     "an item with a new link, moved above another": [
         "~ list",
         "  ~ item",

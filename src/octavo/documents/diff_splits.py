@@ -97,7 +97,8 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
     old, new = _TextVersion(draft.old for draft in drafts), _TextVersion(draft.new for draft in drafts)
     if not old.words or not new.words or len(old.words) * len(new.words) > _MAX_PAIRS:
         return drafts
-    ranges = diff_ranges([word.token.text for word in old.words], [word.token.text for word in new.words])
+    old_words, new_words = ([word.token.text for word in side.words] for side in (old, new))
+    ranges = _with_whole_texts(diff_ranges(old_words, new_words), new, new_words)
     for old_texts, new_texts in _split_or_joined_ranges(old, new, ranges):
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
         kinds = [[side.nodes[at].kind for at in indexes] for side, indexes in ((old, nodes[0]), (new, nodes[1]))]
@@ -119,6 +120,21 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
             draft.note = _split_or_join_note(draft.old_nodes, draft.new_nodes)
         return [*_join_splits(before, compare), draft, *_join_splits(after, compare)]
     return drafts
+
+
+def _with_whole_texts(ranges: list[DiffRange], new: _TextVersion, new_words: Sequence[str]) -> list[DiffRange]:
+    """Let added words begin with a text if possible: “[+A title] A text” is clearer than “A[+ title A] text”."""
+    starts = {word.text_index: index for index, word in reversed([*enumerate(new.words)])}
+    for index, (before, added, after) in enumerate(zip(ranges, ranges[1:], ranges[2:], strict=False)):
+        shift = added.j1 - starts[new.words[added.j1].text_index] if added.i1 == added.i2 else 0
+        is_same = new_words[added.j1 - shift : added.j1] == new_words[added.j2 - shift : added.j2]
+        if is_same and 0 < shift < before.i2 - before.i1:
+            ranges[index : index + 3] = [
+                before._replace(i2=before.i2 - shift, j2=before.j2 - shift),
+                DiffRange(False, added.i1 - shift, added.i2 - shift, added.j1 - shift, added.j2 - shift),
+                after._replace(i1=after.i1 - shift, j1=after.j1 - shift),
+            ]
+    return ranges
 
 
 def _may_have_splits(drafts: Sequence[DraftEntry]) -> bool:
