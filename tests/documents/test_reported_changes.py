@@ -230,6 +230,10 @@ CHANGES = {
         f"{OTHER}\nHarbour boats are listed in groups. {3 * SENTENCE}\n",
         f"{OTHER}\n\n## Harbour boats in groups\n\nHarbour boats are listed in groups. {3 * SENTENCE}\n",
     ),
+    "items of two lists turned into paragraphs": (
+        f"* {SENTENCE}\n* {OTHER}\n\n## Boats\n\n* {WAIT}\n",
+        f"{SENTENCE}\n\n{OTHER}\n\n{WAIT}\n",
+    ),
     "an item with a new link, moved above another": (
         "".join(f"* [Quay/{name}]({PLACE}{n})\n" for n, name in enumerate(("Boats", "Nets", "Ropes"))),
         "".join(f"* [Quay/{name}]({PLACE}{n})\n" for n, name in enumerate(("Boats", "Ropes", "Nets", "Robes"), 7)),
@@ -624,6 +628,12 @@ EXPECTED_LINES = {
         "  = 1",
         "  ~ heading",
         "    rewritten [+Harbour boats in groups]",
+        "  = 1",
+    ],
+    "items of two lists turned into paragraphs": [
+        "% unwrapped from list ×2",
+        "  = 2",
+        "  - heading Boats",
         "  = 1",
     ],
     "an item with a new link, moved above another": [

@@ -622,7 +622,8 @@ def _restructuring_note(
 
 def _names(nodes: Sequence[Node]) -> str:
     names = list(dict.fromkeys(map(_name, nodes)))
-    return " and ".join(names) if len(names) <= _MAX_NAMES else count_kinds(nodes)
+    is_listed = len(names) == len(nodes) <= _MAX_NAMES or nodes[0].kind == "unknown"
+    return " and ".join(names) if is_listed else count_kinds(nodes)
 
 
 def _name(container: Node) -> str:
