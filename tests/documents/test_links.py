@@ -182,11 +182,18 @@ def test_anchors_match_by_their_letters() -> None:
         ),
         *(("v12", "v1.2"), ("v1-2", "v1.2"), ("snake_case", "snake_case"), ("snake-case", "snake_case")),
         *(("same-1", "Same 2nd"), ("same-2", None), ("and", None), ("", None), ("-", None)),
+        *(("rasshirennyi-rezhim", "Расширенный режим"), ("id-2.-khranilishe", "2. Хранилище"), ("rezhim", None)),
+        *(
+            ("step-3.", "Step 3. 마우스모드 변경"),
+            ("step-3.-마우스모드-변경", "Step 3. 마우스모드 변경"),
+            ("step-3.-변경", None),
+        ),
     ],
 )
 def test_link_finds_a_heading_by_any_form_of_its_anchor(wanted: str, heading: str | None) -> None:
     titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
     titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same", "Cœur", "Größen ändern", "Złoty"]
+    titles += ["Расширенный режим", "2. Хранилище", "Step 3. 마우스모드 변경"]
     page = parse("\n\n".join(f"## {title}" for title in titles))
     anchors = anchored_blocks(page)
     name = match_anchor(wanted, anchors)
@@ -224,6 +231,13 @@ def test_link_finds_a_tab_an_expandable_or_an_html_element(wanted: str, start: s
     name = match_anchor(wanted, anchors)
     found = [each for each in anchors[name].walk() if each.kind in ("paragraph", "code")] if name else []
     assert (f"{found[0].kind} {found[0].plain().split(' ')[0]}" if found else None) == start
+
+
+@pytest.mark.parametrize("anchor", ["action-points", "action-points-pa-icon"])
+def test_link_finds_a_heading_with_or_without_the_alternative_text_of_its_image(anchor: str) -> None:
+    anchors = anchored_blocks(parse('## Action points <img src="a.png" alt=":PA Icon:">\n\n## ![More](b.png)'))
+    assert anchors[match_anchor(anchor, anchors) or ""].kind == "heading"
+    assert match_anchor("more", anchors) == "more"
 
 
 def test_identical_anchor_wins_over_similar_anchor() -> None:

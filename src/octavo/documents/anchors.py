@@ -7,7 +7,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from octavo.api.folding import PLAIN_LETTERS, fold
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
@@ -17,6 +17,11 @@ _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
 """ASCII replacements of letters in anchors, such as `ss` for `ß`."""
+_ROMAN_LETTERS = _LETTERS | str.maketrans({"ж": "zh", "х": "kh", "ч": "ch", "ш": "sh", "щ": "sh", "ю": "yu", "я": "ya"})
+"""Also the Latin letters that GitBook writes in anchors for Cyrillic letters. A soft sign becomes a mark to remove."""
+_ROMAN_LETTERS.update(str.maketrans("абвгдезиклмнопрстуфцыэіьъ", "abvgdeziklmnoprstufcyei\u0301\u0301"))
+_HANGUL = re.compile("[\u1100-\u11ff]+")
+"""Letters of Korean words, which GitBook often leaves out of anchors."""
 _UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_TITLE = 1_000
@@ -69,22 +74,14 @@ class AnchorAssigner:
 def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
     """Return the one of `anchors` that `link_anchor` matches, else None. Case, accents and punctuation may differ."""
     candidates = list(anchors)
-    if link_anchor in candidates:
-        return link_anchor
-    strictness: Literal[0, 1, 2]
-    for strictness in (2, 1, 0):
-        if key := _comparison_key(link_anchor, strictness):
-            alike_anchors = (anchor for anchor in candidates if _comparison_key(anchor, strictness) == key)
-            if (matching_anchor := next(alike_anchors, None)) is not None:
-                return matching_anchor
-    return None
+    keys = ((level, _comparison_key(link_anchor, level or 1)) for level in (3, 2, 1, 0))
+    matches = (each for level, key in keys if key for each in candidates if _comparison_key(each, level) == key)
+    return link_anchor if link_anchor in candidates else next(matches, None)
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
     """Map each anchor of a page to the block to which it leads. If an anchor occurs several times, prefer a heading."""
-    blocks_by_anchor: dict[str, Block] = {}
-    for heading in document.headings:
-        blocks_by_anchor.setdefault(heading.anchor, heading.block)
+    blocks_by_anchor = {heading.anchor: heading.block for heading in document.headings}
     anchors = AnchorAssigner()
     for block in document.walk():
         if block.kind in _ANCHORED_KINDS and (
@@ -93,6 +90,9 @@ def anchored_blocks(document: Document) -> dict[str, Block]:
             blocks_by_anchor.setdefault(anchors.assign(title), block)
     for name, block in _html_ids(document):
         blocks_by_anchor.setdefault(name, block)
+    for block in (each.block for each in document.headings if any(run.kind == "image" for run in each.block.runs)):
+        words = "".join(run.text for run in block.runs if run.kind != "image")  # GitBook leaves out alternative texts.
+        blocks_by_anchor.setdefault(anchor_of_title(words) or "section", block)
     return blocks_by_anchor
 
 
@@ -123,9 +123,7 @@ def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
     """Yield each HTML ID outside code, and the block to which a link to the ID leads."""
     matches = list(_HTML_ID.finditer(document.source))
-    if not matches:
-        return
-    blocks_by_line = {line: block for block in document.walk() for line in range(*block.lines)}
+    blocks_by_line = {line: block for block in document.walk() for line in range(*block.lines)} if matches else {}
     lines = sorted(blocks_by_line)
     line = position = 0
     for match in matches:
@@ -137,8 +135,9 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 
 @lru_cache(10_000)  # Cached: each link to a missing heading is compared with all headings.
-def _comparison_key(anchor: str, strictness: Literal[0, 1, 2]) -> str:
-    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-"))).translate(_LETTERS)
-    words = _WORDS.findall(plain if strictness == 2 else _COMPARISON_SIGNS.sub("", plain))
-    key = "".join(word for word in words if strictness == 2 or word != "and")
-    return _UMLAUT.sub("", key) if strictness == 0 else key
+def _comparison_key(anchor: str, strictness: int) -> str:
+    decomposed = unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-"))
+    plain = _LATIN_MARK.sub("", decomposed.translate(_ROMAN_LETTERS))
+    words = _WORDS.findall(plain if strictness == 3 else _COMPARISON_SIGNS.sub("", plain))
+    key = "".join(word for word in words if strictness == 3 or word != "and")
+    return key if strictness > 1 else _UMLAUT.sub("", key) if strictness == 1 else _HANGUL.sub("", key)
