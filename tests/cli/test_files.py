@@ -204,6 +204,7 @@ def test_unresolved_table_of_contents_is_not_merged(demo: CommandLine, docs: Pat
         (("pull", "handbook/7", "new", "--demo"), 2, "only a whole space can be pulled"),
         (("pull", "handbook", "config", "--demo"), 2, "it has other files. Choose a new folder"),
         (("pull",), 2, "Not a pulled folder. Run: octavo pull SPACE DIR"),
+        (("propose", "-m", "x", "--into", "handbook/2", "--demo"), 2, "-m and --draft belong to a new"),
         (("propose", "-m", "x", "--into", "", "--demo"), 2, "argument --into: the value is empty"),
         (("status",), 2, "Not a pulled folder. Run: octavo pull SPACE DIR"),
         (("restore", "x.md"), 2, "Not a pulled folder"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.geometry import Region
 
 from octavo.api import comments
+from octavo.api.operation import SpaceRef
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
@@ -179,3 +182,24 @@ async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(
         height = height_of_selected_block(pane)
         assert first_line >= 0
         assert first_line + height <= pane.viewport.row_count or first_line <= 1, run.text
+
+
+async def test_resize_after_the_thread_was_deleted_while_its_reply_is_written(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("g", "j", "j", "enter", "t", "enter")
+        dialog = run.app.screen
+        assert isinstance(dialog, ThreadDialog)
+        await run.press("c")
+        await run.type("My words")
+        for comment_id, author in (("t60", "elisa-moretti"), ("t61", "sipho-dlamini")):
+            await run.ask(comments.Delete(at=SpaceRef(space_id="harbour-api"), comment_id=comment_id), author)
+        for operation in dialog.subscriptions.operations():
+            await run.app.session.live.refresh(operation)
+        run.send_size(100, 30)
+        await run.settle()
+        await asyncio.sleep(2 * RESIZE_DELAY)
+        await run.settle()
+        await run.see("My words")
+        await run.press("escape")
+        assert isinstance(run.app.screen, ContentScreen)

@@ -371,6 +371,8 @@ def _declare_propose(command: argparse.ArgumentParser) -> None:
 
 
 def _run_propose(options: argparse.Namespace) -> int:
+    if options.into and (options.subject or options.draft):
+        raise Failure("Could not propose: -m and --draft belong to a new change request, not to --into.", USAGE)
     folder = find_pulled_folder()
     if len(options.subject) > MAX_SUBJECT:
         raise Failure(f"Could not propose: the subject is longer than {MAX_SUBJECT} characters.", USAGE)

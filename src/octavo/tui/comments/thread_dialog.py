@@ -152,10 +152,10 @@ class ThreadDialog(Dialog[None]):
                 # The pending thread was sent, so show its copy from the server.
                 copies = [each for each in loaded_by_id.values() if each.body.text == thread.body.text]
                 threads.update([(each.id, each) for each in copies if each.id not in {*self._threads, *threads}][:1])
-        self._threads = threads
-        if not threads:
+        if not threads:  # The old threads stay, because a composer above delays the end of this dialog.
             self.dismiss(None)
             return
+        self._threads = threads
         if self._current_id not in threads:
             self._current_id = list(threads)[min(index, len(threads) - 1)]
             self._place_beside_block()
