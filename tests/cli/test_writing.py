@@ -368,12 +368,12 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (
             ("comment", "handbook:people/first-week@5caff9d6f90d", "--line", "3", "-m", "x"),
             2,
-            "names a block. Write it",
+            "name two blocks",
         ),
         (
             ("comment", "handbook:people/first-week@5caff9d6f90d", "--quote", "y", "-m", "x"),
             2,
-            "names a block. Write it",
+            "name two blocks",
         ),
         (("comment", "t6", "-m", "x", "--quote", "y"), 2, "harbour-api/7@t6 is a thread, and --quote does not apply"),
         (("comment", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),

@@ -524,7 +524,7 @@ class _IncomingReader:
         else:
             # Do not take over the front matter of another page's file.
             is_own = path not in self.folder.files
-            text_before = text_of(self.folder.data(path) or b"") if is_own else ""
+            text_before = self.folder.text(path) if is_own else ""
         text = self.layout.page_file_text(page.id, markdown, text_before) if markdown is not None else text_before
         return IncomingFile(path, self.pulled_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
 

@@ -217,6 +217,10 @@ class PulledFolder:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
+    def text(self, path: str) -> str:
+        """Return the normalized text of a file. Empty if there is no such file. Raises OSError."""
+        return text_of(self.data(path) or b"")
+
     def write(self, data_by_path: Mapping[str, bytes], deleted: Collection[str] = ()) -> dict[str, str]:
         """Write files, and delete the files `deleted`. Files are replaced after all new contents are on disk. Unsafe
         paths are skipped. Return the reason for each skipped path. Raises OSError."""

@@ -225,9 +225,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
             raise Failure(f"Could not comment: {options.ref} and --page name two pages.", USAGE)
     has_block_option = options.block or options.quote is not None or options.line is not None
     if target.block and has_block_option:
-        raise Failure(
-            f"Could not comment: {options.ref} names a block. Write it without --block, --quote and --line.", USAGE
-        )
+        raise Failure(f"Could not comment: {options.ref} and an option name two blocks.", USAGE)
     key = options.block or target.block
     if page is None:
         if has_block_option or key:

@@ -23,7 +23,6 @@ from octavo.documents.diff_text import source_diff
 from octavo.documents.folders.layout import PageFile
 from octavo.documents.page_trees import ChangedPage
 from octavo.files.local_changes import FileChange, LocalFiles
-from octavo.files.pulled_folder import text_of
 from octavo.lazy_import import lazy
 from octavo.tui.render.comparison import compare
 
@@ -69,7 +68,7 @@ def _texts_of_file(local_files: LocalFiles, change: FileChange) -> PageTexts:
     )
     file = folder.files.get(old_path)
     old_text = folder.base_text(file.base_sha256) if file is not None else ""
-    new_text = text_of(folder.data(change.path) or b"") if change.status == "?" else local_files.text(change.path)
+    new_text = folder.text(change.path)
     title = PageFile(new_text or old_text).title
     page = PageReference(id="file", title=title, path=change.path)
     return PageTexts(ChangedPage(change.path, title, (kind,), page), old_text, new_text, change.old_path)

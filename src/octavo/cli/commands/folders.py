@@ -49,14 +49,7 @@ from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import ProposalPlan
-from octavo.files.pulled_folder import (
-    CONFLICTS_FOLDER,
-    STATE_FOLDER,
-    PulledFolder,
-    SpaceReader,
-    TrackedFile,
-    text_of,
-)
+from octavo.files.pulled_folder import CONFLICTS_FOLDER, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
 from octavo.settings.file import did_you_mean
 from octavo.tui.widgets.short_texts import plural
 
@@ -90,7 +83,7 @@ def _run_pull(options: argparse.Namespace) -> int:
         at = RevisionRef(space_id=folder.space_id, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space_id))
         with file_errors_as_failure(f"write to {folder.top}"), folder.locked() as locked_folder:
-            if find_markers(text_of(locked_folder.data(SUMMARY) or b"")):
+            if find_markers(locked_folder.text(SUMMARY)):
                 message = f"Could not pull: {SUMMARY} has conflict markers. Edit the file, then run: octavo pull"
                 raise Failure(message, BLOCKED)
             try:
