@@ -72,7 +72,7 @@ STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = 
     "released": (lambda each: steps.release(each, START), {"held": "queued"}),
     "submitted": (lambda each: steps.submit(each, "r1", START, LATER), {"pending": "held"}),
     "returned_to_review": (steps.return_to_review, {"held": "pending", "queued": "pending"}),
-    "edited": (lambda each: steps.edit(each, OP, NEW.traits), {"pending": "pending"}),
+    "edited": (lambda each: steps.edit(each, OP, NEW.traits), {each: each for each in ("pending", "held", "queued")}),
     "undo_delay_restarted": (lambda each: steps.restart_undo_delay(each, LATER), {"held": "held"}),
     "held_for_user": (lambda each: steps.wait_for_user(each, "Old."), {"held": "held", "queued": "held"}),
     "started": (lambda each: steps.start(each, START), {"queued": "sending"}),

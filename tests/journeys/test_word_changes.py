@@ -164,6 +164,29 @@ async def test_pending_comment_moves_along_and_is_sent_on_the_new_block(stage: S
         assert sent.node == next(each.key for each in parse(edited).walk() if "in summer" in each.plain())
 
 
+@pytest.mark.parametrize("is_limited", [False, True], ids=["before the undo delay ends", "after a rate limit"])
+async def test_comment_that_waits_moves_along_and_is_sent_on_the_new_block(stage: Stage, is_limited: bool) -> None:
+    async with stage.play(start="changes") as run:
+        page = await prepare(run)
+        await select_first(run)
+        if is_limited:
+            run.platform.refuse_next(comments.Create, 429, "Wait.", headers={"retry-after": "60"})
+        await run.press("c")
+        await run.type("Which zone?")
+        await run.press("ctrl+s")
+        await run.see("┊ Which zone?")
+        if is_limited:
+            await run.later(seconds=10)
+            assert run.gate.sent(comments.Create)
+        edited = await page.replace(local="summer")
+        await run.press("r")
+        await run.see("read in summer time", "┊ words changed since this comment", "┊ Which zone?")
+        await run.later(seconds=100)
+        await run.until(lambda: len(run.gate.sent(comments.Create)) == 1 + is_limited, "send the comment")
+        *_, sent = run.gate.sent(comments.Create)
+        assert sent.node == next(each.key for each in parse(edited).walk() if "in summer" in each.plain())
+
+
 async def test_pending_comment_says_that_its_words_are_gone(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         page = await prepare(run)

@@ -395,8 +395,8 @@ def return_to_review(entry: OutboxEntry) -> OutboxEntry:
 
 
 def edit(entry: OutboxEntry, op: DurableWrite, traits: WriteTraits) -> OutboxEntry:
-    """Give a pending comment another text, with the write `op` and its traits."""
-    return replace(_require_state(entry, "pending"), op=op, traits=traits)
+    """Give an unsent comment another text or block, with the write `op` and its traits."""
+    return replace(_require_state(entry, "pending", "held", "queued"), op=op, traits=traits)
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:

@@ -235,8 +235,8 @@ class Outbox:
         removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
 
         def edit(stored_entry: OutboxEntry) -> OutboxEntry:
-            if stored_entry.traits.text != entry.traits.text:
-                raise machine.WrongState("the user has edited the comment in another process")
+            if stored_entry.state != "pending" or stored_entry.traits.text != entry.traits.text:
+                raise machine.WrongState("the user has edited or sent the comment in another process")
             return machine.edit(stored_entry, op, traits)
 
         changed_entry = await self._entries.apply(entry.id, edit, lambda db, _: removal.delete(db))
@@ -257,8 +257,8 @@ class Outbox:
         await self.state.write(move)
         removal.forget()
 
-    async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
-        """Move a pending comment to the block of `op`, if the comment still has the text of `op`. Raises NotSaved."""
+    async def move_comment(self, entry_id: str, op: comments.Create) -> None:
+        """Move an unsent comment to the block of `op`, if the comment still has the text of `op`. Raises NotSaved."""
 
         def move(entry: OutboxEntry) -> OutboxEntry:
             if entry.traits.text != op.body.markdown:

@@ -62,7 +62,7 @@ class _PendingJump(NamedTuple):
 
 
 class WordChanges:
-    """Finds out whether quoted words were changed, moved or deleted. Moves pending comments to the changed words."""
+    """Finds out whether quoted words were changed, moved or deleted. Moves unsent comments to the changed words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -70,7 +70,7 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._started_moves: set[tuple[str, str]] = set()
-        """Moves of pending comments that have started: ID of the outbox entry, and key of the new block."""
+        """Moves of unsent comments that have started: ID of the outbox entry, and key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the texts that a page adds. Return True if this changes what `new_page_title` returns for a thread."""
@@ -89,11 +89,11 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find out how the words quoted by the threads of a page changed, and move pending comments to the changed
+        """Find out how the words quoted by the threads of a page changed, and move unsent comments to the changed
         words."""
         for thread in self._threads.threads_on_page(page_id):
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
-            entry = self._view.shell.workspace.pending_entry(thread.id)
+            entry = self._view.shell.session.outbox.entry_creating(thread.id)
             if entry is not None and self._changes_by_thread[thread.id] == "changed":
                 self._move(entry, anchors.new_key(thread))
 
@@ -108,7 +108,7 @@ class WordChanges:
     async def _store_move(self, entry_id: str, op: comments.Create) -> None:
         # If this fails, the comment stays on the old block.
         with suppress(NotSaved):
-            await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
+            await self._view.shell.session.outbox.move_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
         """Return a sentence about changes to the words quoted by `thread`, or an empty text. If the sentence ends with
