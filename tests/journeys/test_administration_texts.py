@@ -189,3 +189,10 @@ async def test_details_do_not_repeat_facts(stage: Stage) -> None:
         await run.see("latest version", "harbour-3, processed")
         assert "\n".join(run.lines).count("harbour-3, processed") == 1
         assert browser(run).rows.item is not None
+
+
+async def test_labels_in_the_details_of_a_space_are_not_cut(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "spaces")
+        await select_row(run, "Harbour API")
+        await run.see("change requests draft ", "change requests open ")

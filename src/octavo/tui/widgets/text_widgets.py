@@ -28,7 +28,7 @@ _MARKS: dict[Mark, tuple[str, str]] = {
     "asking": ("…", "$octavo-muted"),
     "note": (" ", ""),
 }
-_MAX_LABEL_WIDTH = 20
+_MAX_LABEL_WIDTH = 24
 
 
 class InfoTable(Widget):
