@@ -196,3 +196,11 @@ async def test_labels_in_the_details_of_a_space_are_not_cut(stage: Stage) -> Non
         await open_table(run, "spaces")
         await select_row(run, "Harbour API")
         await run.see("change requests draft ", "change requests open ")
+
+
+async def test_empty_table_of_conditions_says_once_where_they_come_from(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await open_structure(run)
+        await open_table(run, "conditions")
+        await run.see("No conditions.", "Conditions on visitor claims, as defined in the adaptive schema.")
+        assert "Conditions come from" not in run.text

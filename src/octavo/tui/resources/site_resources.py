@@ -242,7 +242,6 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     key=lambda item: item.condition,
     columns=(ResourceColumn("DESCRIPTION", "description"), ResourceColumn("CONDITION", "condition")),
     open_dialog=site_checks.open_condition,
-    empty_text="No conditions. Conditions come from the adaptive schema.",
     read_only_reason="Conditions come from the adaptive schema, so you cannot change them here. Change the adaptive schema instead.",
 )  # fmt: skip
 ADAPTIVE_SCHEMA: Resource[adaptive_schema.AdaptiveSchema] = Resource(
