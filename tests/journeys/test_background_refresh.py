@@ -127,6 +127,15 @@ async def test_new_comments_appear_and_the_cursor_stays(stage: Stage) -> None:
         await run.gone("1 new thread")
 
 
+async def test_ages_in_a_list_change_although_nothing_else_does(stage: Stage) -> None:
+    """A row kept the age that it had when it was drawn, until something changed: "updated 17h" for a whole day."""
+    async with stage.play(start="changes") as run:
+        await run.press("]")
+        await run.see("#3  Untitled", "updated 17h")
+        await wait_for_background_refresh(run, hours=2)
+        await run.see("updated 19h")
+
+
 async def test_background_refresh_without_news_sends_few_requests(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")

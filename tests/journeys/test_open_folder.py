@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -196,6 +197,7 @@ async def test_open_page_whose_file_is_deleted_keeps_its_title_in_the_path(stage
         await run.see("First words.")
         await run.press("j", "enter")
         await run.see("More words.", "notes › Second page")
+        assert re.search(r"edited at (\w+ )?\d\d:\d\d", run.text), "An age in seconds would soon be wrong."
         (folder / "second.md").unlink()
         await run.until(
             lambda: shows_after_refresh(run, "This page was not found. It may have been deleted."), "miss the page"

@@ -16,6 +16,7 @@ from octavo.settings import error_in_words
 from octavo.tui.core.session import ServerAccount, Session, SignInState
 from octavo.tui.editing.page_drafts import editor_folder, report_unsent_pages
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ class BackgroundRefresh:
             if self._hooks is not None:
                 self._hooks.on_merges(news.merged)
             self._app.workspace.connection.update()
+            for rows in self._app.screen.query(LineList):
+                rows.redraw()  # Ages in the rows have changed, even if the data has not.
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
         subscriptions = tuple(self._app.workspace.connection.subscriptions)

@@ -33,7 +33,7 @@ from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, StillLoading
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.short_texts import long_age, short_age
+from octavo.tui.widgets.short_texts import lasting_age, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
@@ -125,7 +125,7 @@ class SidePanel(Vertical):
             self.show_threads(threads)
         lines = [
             f"path  {page.path}" if page.path else "",
-            f"edited {long_age(page.updated_at)}" if page.updated_at else "",
+            f"edited {lasting_age(page.updated_at)}" if page.updated_at else "",
         ]
         self.query_one("#page-details", Static).update(Content("\n".join(line for line in lines if line)))
 

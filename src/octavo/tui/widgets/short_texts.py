@@ -142,8 +142,13 @@ def offline_since(as_of: datetime | None) -> str:
 
 def last_updated(moment: datetime) -> str:
     """Return a text that stays true while it is shown: `Last updated at 14:05`, or with an age after a day."""
+    return f"Last updated {lasting_age(moment)}"
+
+
+def lasting_age(moment: datetime) -> str:
+    """Return an age that stays true while it is shown: `at 14:05`, or an age such as `3 days ago` after a day."""
     is_recent = clock() - _with_time_zone(moment) < timedelta(days=1)
-    return f"Last updated {f'at {time_of_day(moment)}' if is_recent else long_age(moment)}"
+    return f"at {time_of_day(moment)}" if is_recent else long_age(moment)
 
 
 def time_of_day(moment: datetime) -> str:
