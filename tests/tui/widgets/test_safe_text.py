@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.short_texts import InfoRow, first_few, fit, highlight, join_texts, safe, safe_lines, spread
+from octavo.tui.widgets.short_texts import (
+    InfoRow,
+    first_few,
+    fit,
+    highlight,
+    join_texts,
+    long_age,
+    safe,
+    safe_lines,
+    spread,
+)
 from octavo.tui.widgets.text_widgets import InfoTable
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 
@@ -80,3 +92,9 @@ async def test_wrapped_facts_are_indented() -> None:
 def test_texts_beyond_the_limit_are_counted() -> None:
     assert first_few(["a", "b"], 2) == ["a", "b"]
     assert first_few(["a", "b", "c", "d"], 2, "more effects") == ["a", "b", "and 2 more effects"]
+
+
+def test_age_of_less_than_a_minute_has_no_seconds() -> None:
+    """The age "48 seconds ago" is wrong as soon as it is read."""
+    now = datetime.now(UTC)
+    assert [long_age(now - timedelta(seconds=each)) for each in (0, 48, 61)] == ["just now", "just now", "1 minute ago"]

@@ -120,17 +120,15 @@ def short_age(moment: datetime | None, now: datetime | None = None) -> str:
     return f"{seconds}s"
 
 
-_JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
-
-
 def long_age(moment: datetime | None) -> str:
-    """Return the time since `moment` as text, such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
+    """Return the time since `moment` as text, such as `8 minutes ago`, or `just now` for less than a minute. Empty if
+    `moment` is None."""
     short_text = short_age(moment)
     if not short_text:
         return ""
-    if short_text in _JUST_NOW:
+    if short_text.endswith("s"):
         return "just now"
-    unit_names = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
+    unit_names = {"m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
     number, unit = short_text[:-1], unit_names[short_text[-1]]
     return f"{number} {unit}{'' if number == '1' else 's'} ago"
 
