@@ -31,7 +31,8 @@ async def test_archived_change_requests_are_reopened_by_u(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "x", "L")
-        await run.see("Archive 2 change requests?", "will be archived", "You can reopen them there.")
+        await run.see("Archive 2 change requests?", "You can reopen them there.")
+        await run.see("#2 in Handbook", "One word for one thing: endpoint · will be archived")
         assert not run.gate.sent(change_requests.Update)
         await run.press("y")
         await run.hear("Archived 2 change requests.")

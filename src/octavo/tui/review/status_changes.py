@@ -301,7 +301,8 @@ class PlannedWrite:
     @property
     def info_row(self) -> InfoRow:
         """Row of the change request in the confirmation dialog."""
-        return InfoRow("ok" if self.send is not None else "care", self.name, self.effect)
+        text = f"{self.change_request.title} · {self.effect}"
+        return InfoRow("ok" if self.send is not None else "care", self.name, text)
 
 
 @dataclass(frozen=True)
