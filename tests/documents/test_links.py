@@ -9,7 +9,7 @@ import pytest
 
 from octavo.api.content import Revision
 from octavo.documents import links
-from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.anchors import anchored_blocks, is_missing_anchor, match_anchor, page_anchors
 from octavo.documents.blocks import MAX_MARKS
 from octavo.documents.links import (
     AnchorLink,
@@ -238,6 +238,14 @@ def test_link_finds_a_heading_with_or_without_the_alternative_text_of_its_image(
     anchors = anchored_blocks(parse('## Action points <img src="a.png" alt=":PA Icon:">\n\n## ![More](b.png)'))
     assert anchors[match_anchor(anchor, anchors) or ""].kind == "heading"
     assert match_anchor("more", anchors) == "more"
+
+
+def test_anchor_that_may_be_the_pinyin_of_a_heading_does_not_count_as_missing() -> None:
+    anchors = [page_anchors(parse("## GraphQL指令注解\n\n## SDK 生成\n\n## Step 1 of many\n\n## Step 3. 변경"))]
+    for anchor in ("graphql-zhi-ling-zhu-jie", "SDK-sheng-cheng"):
+        assert not is_missing_anchor(anchor, anchors)
+    for anchor in ("graphql-zhi", "使用", "a-b-c-d", "step-4."):
+        assert is_missing_anchor(anchor, anchors)
 
 
 def test_identical_anchor_wins_over_similar_anchor() -> None:

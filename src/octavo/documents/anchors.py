@@ -24,6 +24,7 @@ _HANGUL = re.compile("[\u1100-\u11ff]+")
 """Letters of Korean words, which GitBook often leaves out of anchors."""
 _UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")
+_SYLLABLES = re.compile("[\u4e00-\u9fff]|[a-z0-9]+", re.IGNORECASE)
 _MAX_TITLE = 1_000
 """Maximum number of characters of a title that are used for its anchor."""
 _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
@@ -111,13 +112,14 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
-    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of its reusable content. The
-    second anchor `name` counts as `name-1`. False if the page may have other anchors, or if `anchor` is no anchor."""
-    if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
-        return False
+    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and its reusable content. The second
+    anchor `name` counts as `name-1`. False if the page may have more anchors, or `anchor` may be pinyin or is none."""
     contents, assigner = list(contents), AnchorAssigner()
-    names = (assigner.assign("", name) for each in contents for name in each.names)
-    return all(each.are_complete for each in contents) and match_anchor(anchor, names) is None
+    if not anchor or anchor.startswith(_OTHER_FRAGMENTS) or not all(each.are_complete for each in contents):
+        return False
+    names = [assigner.assign("", name) for each in contents for name in each.names]
+    lengths = {len(_SYLLABLES.findall(name)) for name in names if "\u4e00" <= max(name) < "\ua000" and anchor.isascii()}
+    return len(_SYLLABLES.findall(anchor)) not in lengths and match_anchor(anchor, names) is None
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:

@@ -150,10 +150,9 @@ class PageNavigation:
         self.position_to_restore = self._unfinished_restore = None
         start_position = self.position()
         anchors = anchored_blocks(document)
-        name = match_anchor(wanted_anchor, anchors)
-        if name != wanted_anchor and not self.contents.is_fully_parsed:
-            name = None  # The rest of the page may have exactly this anchor.
-        block = anchors[name] if name is not None else None
+        # The part that is not parsed yet may have exactly this anchor.
+        name = match_anchor(wanted_anchor, anchors) if self.contents.is_fully_parsed else wanted_anchor
+        block = anchors.get(name) if name is not None else None
         if block is not None and block is repeated_title(document.blocks, self.contents.head):
             self._go_to_top()
             is_found = True
