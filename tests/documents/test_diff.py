@@ -234,6 +234,14 @@ def test_invisible_change_is_an_empty_diff() -> None:
     assert found.unseen_lines == 4
 
 
+def test_long_values_are_cut_to_show_their_difference() -> None:
+    text = "The boats that lie along the long pier leave the harbour at high water, and "
+    change = AttributeChange("description", f"{text}the pilots help them.", f"{text}a pilot helps them.")
+    assert str(change) == (
+        "description: … at high water, and the pilots help them. → … at high water, and a pilot helps them."
+    )
+
+
 def test_changed_front_matter_is_listed() -> None:
     found = diff_of(
         "---\ntitle: A\nlayout:\n  cover: true\n---\n\nx", "---\ntitle: B\nlayout:\n  cover: false\n---\n\nx"

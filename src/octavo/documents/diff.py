@@ -80,18 +80,15 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEnt
     return join_restructured(drafts, compare_nodes)
 
 
-def _drafts_of(
-    pairs: Iterable[Pair], moved_versions: Mapping[int, Node | None], compare: CompareNodes
-) -> list[DraftEntry]:
-    """Return a draft for each pair. `moved_versions` maps the `id()` of each moved block to its other version: None if
-    the block was added to a moved section, or removed from one."""
+def _drafts_of(pairs: Iterable[Pair], versions: Mapping[int, Node | None], compare: CompareNodes) -> list[DraftEntry]:
+    """Return a draft for each pair. `versions` maps the `id()` of each moved block to its other version, or to None."""
     drafts = []
     for old, new in pairs:
         if old is not None and new is not None:
             drafts.append(_draft_of(old, new, compare))
-        elif new is not None and (old_version := moved_versions.get(id(new))) is not None:
+        elif new is not None and (old_version := versions.get(id(new))) is not None:
             drafts.append(replace(_draft_of(old_version, new, compare), status="arrived"))
-        elif old is not None and (new_version := moved_versions.get(id(old))) is not None:
+        elif old is not None and (new_version := versions.get(id(old))) is not None:
             drafts.append(DraftEntry("left", old, new_version))
         else:
             drafts.append(DraftEntry("added" if old is None else "removed", old, new))

@@ -13,6 +13,7 @@ from octavo.documents.blocks import Block, Run, TableColumn
 _REWRITTEN_SHARE = 0.75
 _MIN_REWRITTEN_WORDS = 40
 """A page with fewer words never counts as rewritten."""
+_LETTERS_BEFORE_DIFFERENCE = 20
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 
@@ -125,7 +126,11 @@ class AttributeChange:
     new: str | None
 
     def __str__(self) -> str:
-        return f"{self.name}: {_shorten(self.old)} → {_shorten(self.new)}"
+        old, new = self.old, self.new
+        if old and new and _shorten(old) == _shorten(new):  # Begin shortly before the difference.
+            start = max(0, equal_length(old, new) - _LETTERS_BEFORE_DIFFERENCE)
+            old, new = f"…{old[start:]}", f"…{new[start:]}"
+        return f"{self.name}: {_shorten(old)} → {_shorten(new)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +252,12 @@ class Diff:
 def _notes(old: Block, new: Block, settings: tuple[AttributeChange, ...]) -> tuple[str, ...]:
     kind = () if old.kind == new.kind else (f"{old.kind} → {new.kind}",)
     return (*kind, *map(str, settings))
+
+
+def equal_length(old: str, new: str) -> int:
+    """Return the number of equal letters at the beginning of two texts."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _shorten(value: str | None) -> str:

@@ -337,6 +337,11 @@ def test_setting_that_differs_only_in_white_space_shows_it(space: str, visible: 
     assert not set("\n\r\t") & set("".join(found))
 
 
+def test_setting_that_lost_a_space_at_its_end_shows_it() -> None:
+    found = rows('---\ndescription: "All boats "\n---\n\nx\n', "---\ndescription: All boats\n---\n\nx\n")
+    assert row("description: All boats· → All boats", found)
+
+
 def words_on(ground: str, found: list[Line]) -> list[str]:
     """Return the text of all pieces with this background."""
     color = Color.parse(ground)

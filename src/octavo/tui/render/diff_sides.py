@@ -3,6 +3,7 @@ changes, and changed attributes of blocks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -190,6 +191,7 @@ def note_sides(
     return [SidePair(old=lines) if is_old_side else SidePair(new=lines)]
 
 
+_UNUSUAL_SPACES = re.compile(r"^ +| +$| {2,}")
 _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\f": r"\f"})
 """Escapes that make line breaks and tabs visible."""
 
@@ -211,7 +213,8 @@ def render_attribute_changes(
         if old == new:
             # The values differ only in white space, so show it.
             old, new = (
-                value.translate(_VISIBLE_SPACE) if value is not None else None for value in (change.old, change.new)
+                _UNUSUAL_SPACES.sub(lambda match: "·" * len(match[0]), value or "").translate(_VISIBLE_SPACE)
+                for value in (change.old, change.new)
             )
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:
@@ -239,11 +242,7 @@ def render_attribute_changes(
 def _excerpts_if_long(old: str | None, new: str | None) -> tuple[str | None, str | None]:
     if old is None or new is None or min(len(old), len(new)) <= _MAX_VALUE_LENGTH:
         return old, new
-    same_length = next(
-        (index for index, (old_char, new_char) in enumerate(zip(old, new, strict=False)) if old_char != new_char),
-        len(min(old, new, key=len)),
-    )
-    start = max(0, same_length - _LETTERS_BEFORE_DIFFERENCE)
+    start = max(0, model.equal_length(old, new) - _LETTERS_BEFORE_DIFFERENCE)
     return f"…{old[start : start + _EXCERPT_LENGTH]}…", f"…{new[start : start + _EXCERPT_LENGTH]}…"
 
 
