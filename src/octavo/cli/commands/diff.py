@@ -112,6 +112,8 @@ def run(options: argparse.Namespace) -> int:
     if options.context < 0:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
     field_names = fields_to_print(options, FIELDS)
+    if field_names and (options.stat or options.raw or options.name_only):
+        raise Failure("Could not print the diff: --json and --jq do not go with --stat, --raw or --name-only.", USAGE)
     if not options.page and (changed_texts := changed_texts_of_folder(options.ref)) is not None:
         if options.against != "base":
             raise Failure("Could not use --against: files are compared with the last pull. Write a REF.", USAGE)

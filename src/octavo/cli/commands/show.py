@@ -72,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
     check_web_option(options)
     if options.width is not None and not 20 <= options.width <= 1000:
         raise Failure("Could not print it: --width must be from 20 to 1000.", USAGE)
+    if options.raw and (options.json is not None or options.jq is not None):
+        raise Failure("Could not print it: use --raw without --json and --jq.", USAGE)
     action = f"load {safe_line(options.ref[:60])}"
     return run_connected(options, lambda session: _ItemPrinter(session, options).print(), action=action)
 
