@@ -122,16 +122,16 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
     return drafts
 
 
-def _with_whole_texts(ranges: list[DiffRange], new: _TextVersion, new_words: Sequence[str]) -> list[DiffRange]:
+def _with_whole_texts(ranges: list[DiffRange], new: _TextVersion, words: Sequence[str]) -> list[DiffRange]:
     """Let added words begin with a text if possible: “[+A title] A text” is clearer than “A[+ title A] text”."""
     starts = {word.text_index: index for index, word in reversed([*enumerate(new.words)])}
     for index, (before, added, after) in enumerate(zip(ranges, ranges[1:], ranges[2:], strict=False)):
-        shift = added.j1 - starts[new.words[added.j1].text_index] if added.i1 == added.i2 else 0
-        is_same = new_words[added.j1 - shift : added.j1] == new_words[added.j2 - shift : added.j2]
-        if is_same and 0 < shift < before.i2 - before.i1:
+        start, end = added.j1, added.j2
+        shift = start - starts[new.words[start].text_index] if added.i1 == added.i2 else 0
+        if 0 < shift < before.i2 - before.i1 and words[start - shift : start] == words[end - shift : end]:
             ranges[index : index + 3] = [
                 before._replace(i2=before.i2 - shift, j2=before.j2 - shift),
-                DiffRange(False, added.i1 - shift, added.i2 - shift, added.j1 - shift, added.j2 - shift),
+                DiffRange(False, added.i1 - shift, added.i2 - shift, start - shift, end - shift),
                 after._replace(i1=after.i1 - shift, j1=after.j1 - shift),
             ]
     return ranges

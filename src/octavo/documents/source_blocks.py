@@ -35,18 +35,17 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})([^\n]*)")
 _TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
 _TAG_END = re.compile(r"-?%\}[ \t]*$")
-_WRAPPERS = "[ou]l|dl|div|section|article|center|blockquote"
-"""Names of HTML elements around blocks, as a regular expression."""
-_BLOCKS = "table|pre|figure|details"
+_BLOCK_NAMES = "table|pre|figure|details"
+_WRAPPER_NAMES = "[ou]l|dl|div|section|article|center|blockquote"
 _END_OF_BLOCK = re.compile(
-    rf"(?im)^(?:(?:<(?!(?:p|{_WRAPPERS})\b[^<>]*>\s*<(?:{_BLOCKS})).*)?</(?:{_BLOCKS})>"
+    rf"(?im)^(?:(?:<(?!(?:p|{_WRAPPER_NAMES})\b[^<>]*>\s*<(?:{_BLOCK_NAMES})).*)?</(?:{_BLOCK_NAMES})>"
     r"|\{%-?[ \t]*end\w[\w-]*[ \t]*-?%\})[ \t]*(?=[^\s<]|<\w)"
 )
 """The beginning of a line up to the last closing tag of a block, if more text follows. Not in a line that begins with
 an element around blocks, so pictures in a row stay together."""
-_HTML = re.compile(rf"\s*<({_BLOCKS})\b", re.I)
-_HTML_TAG = re.compile(rf"<(/?)({_BLOCKS}|{_WRAPPERS})\b", re.I)
-_HTML_WRAPPER = re.compile(rf"\s*<({_WRAPPERS})\b[^<>]*>\s*", re.I)
+_HTML = re.compile(rf"\s*<({_BLOCK_NAMES})\b", re.I)
+_HTML_TAG = re.compile(rf"<(/?)({_BLOCK_NAMES}|{_WRAPPER_NAMES})\b", re.I)
+_HTML_WRAPPER = re.compile(rf"\s*<({_WRAPPER_NAMES})\b[^<>]*>\s*", re.I)
 """A line with nothing but the opening tag of an HTML element around blocks."""
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
 _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*(?::?-+:?|:)[ \t]*(?:\||$))+[ \t]*")

@@ -68,9 +68,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return `hunk`, or the equivalent addition or deletion that begins with the highest heading. Of several, return
-    the last, so that both sides delete the same one of two equal blocks. `before` and `after` are the numbers of
-    unchanged blocks around the hunk."""
+    """Return `hunk`, or the equivalent addition or deletion that begins with the highest heading, else the last one.
+    `before` and `after` are the numbers of unchanged blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -79,7 +78,7 @@ def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -
         shifts.insert(0, shifts[0] - 1)
     while shifts[-1] < after and blocks[start + shifts[-1]].key == blocks[end + shifts[-1]].key:
         shifts.append(shifts[-1] + 1)
-    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))
+    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))  # Both sides choose the last.
     return Hunk(*(position + shift for position in hunk))
 
 
