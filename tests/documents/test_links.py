@@ -183,6 +183,7 @@ def test_anchors_match_by_their_letters() -> None:
         *(("v12", "v1.2"), ("v1-2", "v1.2"), ("snake_case", "snake_case"), ("snake-case", "snake_case")),
         *(("same-1", "Same 2nd"), ("same-2", None), ("and", None), ("", None), ("-", None)),
         *(("rasshirennyi-rezhim", "Расширенный режим"), ("id-2.-khranilishe", "2. Хранилище"), ("rezhim", None)),
+        *(("raschyoty", "Расчёты"), ("tranzakciyi", "Транзакції")),
         *(
             ("step-3.", "Step 3. 마우스모드 변경"),
             ("step-3.-마우스모드-변경", "Step 3. 마우스모드 변경"),
@@ -193,7 +194,7 @@ def test_anchors_match_by_their_letters() -> None:
 def test_link_finds_a_heading_by_any_form_of_its_anchor(wanted: str, heading: str | None) -> None:
     titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
     titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same", "Cœur", "Größen ändern", "Złoty"]
-    titles += ["Расширенный режим", "2. Хранилище", "Step 3. 마우스모드 변경"]
+    titles += ["Расширенный режим", "Расчёты", "Транзакції", "2. Хранилище", "Step 3. 마우스모드 변경"]
     page = parse("\n\n".join(f"## {title}" for title in titles))
     anchors = anchored_blocks(page)
     name = match_anchor(wanted, anchors)
