@@ -130,6 +130,11 @@ def test_blocking_linter_that_cannot_run_blocks_the_merge(demo: CommandLine) -> 
     assert "Could not run words: no-such-linter was not found. Set linter.command, or install it. To merge" in ran.err
 
 
+def test_change_request_that_is_named_twice_is_merged_once(demo: CommandLine) -> None:
+    ran = demo.run("merge", "harbour-api/7", "Harbour API/7", "--yes", "--demo")
+    assert (ran.code, ran.out.count("\n"), ran.err) == (0, 1, "")
+
+
 def test_several_merges_stop_at_the_first_failure(demo: CommandLine) -> None:
     ran = demo.run("merge", "harbour-api/6", "harbour-api/7", "--yes", "--demo", "--json")
     assert ran.code == 6

@@ -187,9 +187,7 @@ class FolderMerge:
 
     def _merged_entries(self, base: TableOfContents, server: TableOfContents) -> TableOfContents:
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
-        missing_ids = {
-            page_id for page_id, file in files.items() if self.local.current_path(file) not in self.local.data
-        }
+        missing_ids = {page_id for page_id, file in files.items() if not self.local.has(file)}
         local_entries = local_changes.without_entries(self.local.entries, missing_ids)
         local_entries = local_changes.with_missing_entries(local_entries, base, files.keys() - missing_ids)
         edited_ids = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}

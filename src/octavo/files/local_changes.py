@@ -290,6 +290,10 @@ class LocalFiles:
         """Return the current path of a file of the last pull: its new path if it was renamed."""
         return self.renamed.get(file.id, file.path)
 
+    def has(self, file: TrackedFile) -> bool:
+        """Return whether a file of the last pull or proposal exists, perhaps with a new path."""
+        return self.current_path(file) in self.data
+
     def is_changed(self, file: TrackedFile) -> bool:
         """Return whether a file differs from the last pull or was deleted."""
         data = self.data.get(self.current_path(file))

@@ -166,7 +166,7 @@ class ProposalPlanner:
         }
         for entry in walk_entries(self.local.entries):
             page, file = self.origin.find(entry.id), self.baseline.pages.get(entry.id)
-            if entry.id not in other_ids and page and file and self.local.current_path(file) in self.local.data:
+            if entry.id not in other_ids and page and file and self.local.has(file):
                 yield page
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
@@ -182,7 +182,7 @@ class ProposalPlanner:
         locally_edited_ids = {
             page_id
             for page_id, file in self.baseline.pages.items()
-            if self.local.current_path(file) in self.local.data and self.local.is_changed(file)
+            if self.local.has(file) and self.local.is_changed(file)
         }
         entries = {entry.id: entry for entry in walk_entries(local_contents)}
         # An interrupted proposal added the local pages that only the head has, so their local place is newer.
@@ -220,11 +220,7 @@ class ProposalPlanner:
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
         """Return the local table of contents without changes that cannot be sent. Record such changes in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
-        missing_ids = {
-            entry_id
-            for entry_id, file in self.baseline.pages.items()
-            if self.local.current_path(file) not in self.local.data
-        }
+        missing_ids = {page_id for page_id, file in self.baseline.pages.items() if not self.local.has(file)}
         local_entries = without_entries(self.local.entries, missing_ids)  # A copy, in which entries are changed below.
         entries_by_id = {entry.id: entry for entry in walk_entries(local_entries)}
         left_out_ids = set()

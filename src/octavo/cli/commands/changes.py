@@ -233,6 +233,7 @@ def _run_merge(options: argparse.Namespace) -> int:
         targets = [await resolver.resolve(each) for each in options.refs]
         for target in targets:
             check_whole_request(target, f"merge {target.ref.without_page}")
+        targets = list({each.ref.without_page: each for each in targets}.values())
         if len(targets) == 1 and options.ndjson is None:
             row = await merge_one(session, options, targets[0])
             print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
