@@ -425,8 +425,7 @@ def _keys_with_new_look(old: Sequence[Node], new: Sequence[Node]) -> set[tuple[s
     for nodes in (old, new):
         counts = Counter((node.kind, node.text) for node in nodes)
         sides.append({key: node.look_id for node in nodes if node.text and counts[key := (node.kind, node.text)] == 1})
-    common_keys = sides[0].keys() & sides[1].keys()
-    return {key for key in common_keys if key[0] not in _OPERATION_KINDS and sides[0][key] != sides[1][key]}
+    return {key for key, look in sides[0].items() if key[0] not in _OPERATION_KINDS and sides[1].get(key, look) != look}
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
