@@ -102,7 +102,7 @@ class CommentsScreen(ListView[Thread]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads = ThreadLoader(self, self.redraw_list, self._show_status)
+        self.threads = ThreadLoader(self, self.redraw_list)
         self.section_count = 0
         """Number of threads in the current tab, before the filters."""
         self._is_complete = False

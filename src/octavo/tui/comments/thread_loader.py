@@ -29,8 +29,6 @@ BATCH = 100
 """Number of spaces, and of change requests of each status, whose threads are loaded in one step."""
 SHOW_DELAY = 0.5
 """Seconds for which the list waits for more responses while some have not arrived, so that it is rebuilt less often."""
-LONG_LIST = 2000
-"""Number of threads from which rebuilding the list takes noticeable time."""
 
 PageKey = tuple[ChangeRequestRef, str]
 
@@ -67,16 +65,14 @@ def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str],
 class ThreadLoader:
     """Loads the threads of an organization, from its spaces and its open change requests."""
 
-    def __init__(self, view: View, rebuild_list: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`rebuild_list` is called for new threads, or `update_status` if only few are new in a long list."""
-        self._view, self._show, self._update_status = view, rebuild_list, update_status
+    def __init__(self, view: View, rebuild_list: Callable[[], None]) -> None:
+        self._view, self._rebuild_list = view, rebuild_list
         self.requested: dict[str, ThreadSource] = {}
         """Spaces and change requests whose threads are loaded or loading, by key. Spaces come first."""
         self.source_count = 0
         """Number of spaces and change requests whose threads can be loaded."""
         self._limit = BATCH
         """Maximum number of spaces, and of change requests of each status, to load."""
-        self._shown_count = 0
         self._is_scheduled = False
         self._show_delay = Delay(view)
 
@@ -141,29 +137,14 @@ class ThreadLoader:
             self.show_new_threads()
 
     def show_new_threads(self) -> None:
-        """If a rebuild of the list is scheduled, show the new threads, or only update the status if few are new."""
-        if not self._is_scheduled:
-            return
-        self._is_scheduled = False
-        (self._show if self._is_worth_showing else self._update_status)()
-
-    @property
-    def _is_worth_showing(self) -> bool:
-        """True if the list should be rebuilt now. While loading, a long list waits for many new threads."""
-        snapshots = self._thread_lists
-        thread_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
-        has_many_new = thread_count < LONG_LIST or abs(thread_count - self._shown_count) * 8 >= self._shown_count
-        return (
-            has_many_new
-            or not any(snapshot.is_loading for snapshot in snapshots)
-            or any(snapshot.pending_count for snapshot in snapshots)
-        )
+        """Rebuild the list if this is scheduled."""
+        if self._is_scheduled:
+            self._rebuild_list()
 
     def take_all(self) -> list[Thread]:
         """Return all loaded threads, to build the list from them. Cancels a scheduled rebuild."""
-        threads, self._is_scheduled = self.loaded_threads(), False
-        self._shown_count = len(threads)
-        return threads
+        self._is_scheduled = False
+        return self.loaded_threads()
 
     def loaded_threads(self) -> list[Thread]:
         """Return all loaded threads, grouped by space or change request."""
