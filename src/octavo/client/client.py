@@ -37,7 +37,6 @@ from octavo.client.responses import (
     MAX_PAGE_BYTES,
     Application,
     InProcessTransport,
-    LargeBodyLock,
     OutgoingRequest,
     RawRequest,
     RawResponse,
@@ -94,11 +93,10 @@ class Client:
         self._ca_file = ca_file
         self._read_only_reason = read_only_reason
         self._deadline = deadline
-        self._context = ExchangeContext(self.origin, sleep, clock, now, rng, RetryBudget(clock))
+        self._context = ExchangeContext(self.origin, sleep, clock, now, rng, RetryBudget(clock), asyncio.Lock())
         self._shared_transport: Transport | None = None
         self._closed = False
         self._transport_lock = asyncio.Lock()
-        self._large_bodies = asyncio.Lock()
         self._free_requests = asyncio.Semaphore(MAX_REQUESTS)
         if token is not None:
             redaction.remember_token(token.get_secret_value())
@@ -174,10 +172,7 @@ class Client:
 
     async def _exchange(self, outgoing: OutgoingRequest, route: str, max_bytes: int, read: _Read[T]) -> T:
         async with self._free_requests:
-            large_body_lock = LargeBodyLock(self._large_bodies)
-            exchange = Exchange(
-                outgoing, route, self._deadline, self._context, max_bytes=max_bytes, large_body_lock=large_body_lock
-            )
+            exchange = Exchange(outgoing, route, self._deadline, self._context, max_bytes=max_bytes)
             self._running[exchange] = asyncio.current_task()
             try:
                 return await read(await exchange.run(await self._get_transport()), exchange)
@@ -187,7 +182,7 @@ class Client:
                 exchange.record_cancel()
                 raise
             finally:
-                large_body_lock.release()
+                await exchange.locks.aclose()
                 del self._running[exchange]
                 self._record(exchange)
 

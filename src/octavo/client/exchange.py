@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -52,6 +52,8 @@ class ExchangeContext:
     now: Callable[[], datetime]
     rng: Callable[[], float]
     budget: policy.RetryBudget
+    large_body_lock: asyncio.Lock
+    """Lock of the request whose large response body is in memory."""
 
     @property
     def host(self) -> str:
@@ -69,23 +71,17 @@ class Exchange:
     """An API request with its retries and redirects."""
 
     def __init__(
-        self,
-        outgoing: OutgoingRequest,
-        route: str,
-        deadline: float,
-        context: ExchangeContext,
-        *,
-        max_bytes: int,
-        large_body_lock: responses.LargeBodyLock,
+        self, outgoing: OutgoingRequest, route: str, deadline: float, context: ExchangeContext, *, max_bytes: int
     ) -> None:
         """If `max_bytes` is 0, the body of a successful response is ignored. Otherwise, it is the maximum size of the
-        body. A large body acquires `large_body_lock`, which the caller must release."""
+        body."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the response to the last attempt, by lower-case name. Empty if there was no response."""
         self._route = route
         self._max_bytes = max_bytes
-        self._large_body_lock = large_body_lock
+        self.locks = AsyncExitStack()
+        """Holds the lock for a large body, until the caller closes this stack."""
         self._deadline = deadline
         self._context = context
         self._began = context.clock()
@@ -150,7 +146,7 @@ class Exchange:
 
     async def _attempt_once(self, transport: Transport) -> bytes | None:
         self._attempt += 1
-        self._large_body_lock.release()
+        await self.locks.aclose()
         self.status, self.headers = None, {}
         try:
             return await self._follow_redirects(transport)
@@ -178,7 +174,10 @@ class Exchange:
                     return None
                 if 200 <= response.status < 300:
                     content = await responses.read_body(
-                        response, self._max_bytes, self._context.host, self._large_body_lock
+                        response,
+                        self._max_bytes,
+                        self._context.host,
+                        lambda: self.locks.enter_async_context(self._context.large_body_lock),
                     )
                     self._size = len(content)
                     return content

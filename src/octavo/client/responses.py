@@ -187,29 +187,11 @@ THREAD_PARSING_BYTES = 256 * 1024
 """Maximum size of a body that is parsed on the event loop. A larger body is parsed in a thread."""
 
 
-class LargeBodyLock:
-    """Lets one request at a time have a large body in memory. Each request has a LargeBodyLock, which shares `lock`."""
-
-    def __init__(self, lock: asyncio.Lock) -> None:
-        self._lock = lock
-        self._is_held = False
-
-    async def acquire(self) -> None:
-        """Get the lock, unless this request already has it. Waits until no other request has it."""
-        if not self._is_held:
-            await self._lock.acquire()
-            self._is_held = True
-
-    def release(self) -> None:
-        """Release the lock, if this request has it."""
-        if self._is_held:
-            self._is_held = False
-            self._lock.release()
-
-
-async def read_body(response: StreamedResponse, max_bytes: int, host: str, large_body_lock: LargeBodyLock) -> bytes:
-    """Return the body, decompressed. A large body acquires `large_body_lock`, which the caller releases. Raises
-    BadResponse if the body is damaged, has an unsupported encoding, or has more than `max_bytes`."""
+async def read_body(
+    response: StreamedResponse, max_bytes: int, host: str, lock_large_body: Callable[[], Awaitable[object]]
+) -> bytes:
+    """Return the body, decompressed. Call `lock_large_body` once if the body is large. Raises BadResponse if the body
+    is damaged, has an unsupported encoding, or has more than `max_bytes`."""
     chunks = limited_chunks(response, max_bytes, _too_large(host, max_bytes))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
@@ -225,8 +207,8 @@ async def read_body(response: StreamedResponse, max_bytes: int, host: str, large
         if size > max_bytes:
             parts.clear()  # frees the memory, because the traceback of the error keeps this function's variables
             raise _too_large(host, max_bytes)
-        if size > LARGE_BODY_BYTES:
-            await large_body_lock.acquire()
+        if size - len(part) <= LARGE_BODY_BYTES < size:
+            await lock_large_body()
         parts.append(part)
     return b"".join(parts)
 
@@ -261,9 +243,8 @@ async def discard(response: StreamedResponse) -> None:
 async def error_message(response: StreamedResponse, host: str) -> str:
     """Return the error message in the body of a response, sanitized. Empty if there is none."""
     try:
-        return message_in(
-            await read_body(response, MAX_ERROR_BYTES, host, LargeBodyLock(asyncio.Lock())), response.headers
-        )
+        body = await read_body(response, MAX_ERROR_BYTES, host, asyncio.Lock().acquire)
+        return message_in(body, response.headers)
     except ApiError:
         return ""
 
