@@ -53,7 +53,7 @@ async def choose_target(
     open or draft change request, call `on_choice` with a new one without asking."""
     new_target = new_request_target(space, subject)
     with opening(app, "Loading your change requests…", "Could not load your change requests"):
-        loads = _own_undecided_requests(app, space), _last_used(app, space)
+        loads = _own_undecided_requests(app, space), remembered_request(app, space, _last_target_key(space))
         try:
             own_requests, last_request = await asyncio.gather(*loads)
         except NotSent:
@@ -78,16 +78,18 @@ async def choose_target(
     app.ask(Picker("Choose a change request", choices), lambda target: app.background(on_choice(target)))
 
 
-async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
-    request_id = app.session.state.get_value(_last_target_key(space))
+async def remembered_request(app: Shell, space: SpaceRef, key: str) -> ChangeRequest | None:
+    """Return the change request whose ID the saved state has under `key`. None if there is none, if it is merged or
+    archived, or if you cannot see it."""
+    request_id = app.session.state.get_value(key)
     if not isinstance(request_id, str):
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=request_id)
     try:
-        last_request: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
+        change_request: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
     except (NotFound, Forbidden):
         return None
-    return last_request if last_request.status in UNDECIDED else None
+    return change_request if change_request.status in UNDECIDED else None
 
 
 async def _own_undecided_requests(app: Shell, space: SpaceRef) -> list[ChangeRequest]:

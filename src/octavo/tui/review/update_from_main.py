@@ -18,8 +18,7 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.operation import ChangeRequestRef, SpaceRef
-from octavo.data.queries import UNDECIDED
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.writes.change_request_kinds import MergeState, changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
@@ -27,6 +26,7 @@ from octavo.tui.core.list_view import ListView
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.write_queue import show_progress
+from octavo.tui.editing.target_change_request import remembered_request
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
@@ -276,7 +276,7 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         return
     revision = space.revision_ref(merged_request.revision_merged)
     with opening(app, "Loading the conflicts…", f"Could not check {target.name} for conflicts"):
-        request = await _find_resolving_request(app, merged_request, space)
+        request = await remembered_request(app, space, f"resolved in {merged_request.id}")
         if request is None:
             changes = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
             conflicts = await find_conflicts(live, space, None, changes, None)
@@ -291,18 +291,6 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     intro = f"Readers see both versions of each conflict on {titles_text}. Octavo will create a change request in which you can resolve the conflicts."
     dialog = ConfirmDialog(f"{subject}?", verb="Create", intro=intro)
     app.ask(dialog, lambda _: app.background(_create_and_open(app, target, subject)))
-
-
-async def _find_resolving_request(app: Shell, merged_request: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    request_id = app.session.state.get_value(f"resolved in {merged_request.id}")
-    if not isinstance(request_id, str):
-        return None
-    at = ChangeRequestRef(space_id=space.space_id, change_request_id=request_id)
-    try:
-        change_request: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
-    except NotFound:
-        return None
-    return change_request if change_request.status in UNDECIDED else None
 
 
 async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> None:
