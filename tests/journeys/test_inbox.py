@@ -106,6 +106,7 @@ async def test_row_marked_as_unread_stays_unread_under_the_cursor(stage: Stage) 
         row = view(run).rows.item
         assert row is not None
         await run.press("minus")
+        await run.hear("Marked the item as unread.")
         await asyncio.sleep(3)
         await run.settle()
         assert row.key in view(run).marked_rows.unread

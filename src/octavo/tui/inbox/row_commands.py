@@ -158,13 +158,15 @@ def snooze_end_label(until: datetime | None, now: datetime) -> str:
 
 
 def mark_unread(app: Shell, selected: SelectedRows) -> None:
-    """Mark the rows as unread. Show a message if this cannot be saved."""
+    """Mark the rows as unread, and show a message with the result."""
 
     async def save() -> None:
         try:
             await selected.marks.mark_unread(*selected.rows)
         except NotSaved as error:
             app.say(f"Could not mark {_items_label(selected.rows)} as unread: {error}", tone="failed")
+        else:
+            app.say(f"Marked {_items_label(selected.rows)} as unread.")
         selected.feed.regroup()
 
     selected.keep_unread()
