@@ -226,7 +226,7 @@ async def test_undo_that_waits_for_an_earlier_write_says_so(stage: Stage) -> Non
         await run.press("a", *"duplicate", "enter")
         await run.hear("Duplicated Harbour API.")
         await run.press("u")
-        await run.hear("Delete Copy of Harbour API… Waiting for an earlier change.")
+        await run.hear("Deleting Copy of Harbour API… Waiting for an earlier change.")
         assert not run.gate.sent(spaces.Delete)
         run.gate.open()
         await run.hear("Deleted Copy of Harbour API")

@@ -235,7 +235,7 @@ class WriteQueue:
         self, action: str, sending: Coroutine[Any, Any, SendResult[T]], *, in_order: bool
     ) -> SendResult[T]:
         """Send a write and show its progress. With `in_order`, send it after the visible writes that are being sent."""
-        title, is_waiting = f"{action[:1].upper()}{action[1:]}…", in_order and self._order_lock.locked()
+        title, is_waiting = running_text(action), in_order and self._order_lock.locked()
         with show_progress(self._app, f"{title} Waiting for an earlier change." if is_waiting else title) as show:
             if not in_order:
                 return await sending
@@ -344,6 +344,13 @@ async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[O
 
 def _cannot_undo(action: str) -> str:
     return f"You cannot undo “{action}” by pressing u."
+
+
+def running_text(action: str) -> str:
+    """Return the notice that is shown while an action is running, such as `Approving #4…` for `approve #4`."""
+    verb, _, item = action.partition(" ")
+    stem = f"{verb}t" if verb in ("set", "submit") else verb.removesuffix("e")
+    return f"{stem[:1].upper()}{stem[1:]}ing {item}…"
 
 
 @contextmanager
