@@ -358,6 +358,19 @@ def test_both_sides_deleting_one_of_two_equal_blocks_delete_the_same(block: str)
             assert merged.text() == edited
 
 
+@pytest.mark.parametrize(
+    "form", ["![](../assets/image%20%28{}%29.png)", '<figure><img src="../.assets/image ({}).png" alt=""></figure>']
+)
+def test_another_picture_is_no_edit_of_a_moved_picture(form: str) -> None:
+    old_picture, moved_picture, new_picture = (form.replace("{}", number) for number in ("29", "27", "31"))
+    steps = "\n\n### Tides\n\n* Walk to the pier.\n"
+    base = f"{old_picture}{steps}\n{moved_picture}\n"
+    main, request = f"{moved_picture}{steps}", f"{new_picture}{steps}\n{old_picture}\n"
+    for sides in ((main, request), (request, main)):
+        merged = merge(base, *sides)
+        assert [merged.text_with_choice(side) for side in ("main", "request")] == [*sides]
+
+
 def test_lines_of_code_with_a_tag_after_html_stay_whole() -> None:
     for text in ("```\n</table>{% tabs %}\n```\n", "* ```\n  </pre>{% tabs %}\n  ```\n", "    </pre>{% tabs %}\n"):
         assert read_page(text).source == text

@@ -26,8 +26,8 @@ _WORD_LIMIT = 8_000
 """A text with more words is not compared word by word."""
 _MIN_SHARED = 0.4
 """Minimum share of the words of the shorter block that two related blocks have in common."""
-_NOTATION = re.compile(r"</?[a-z][^<>]*>|\\|\b_+|_+\b", re.I)
-"""HTML tags, backslashes, and underscores around words."""
+_NOTATION = re.compile(r"</?[a-z][^<>]*>|!\[[^\]\n]*\]\([^)\n]*\)|\\|\b_+|_+\b", re.I)
+"""HTML tags, pictures, backslashes, and underscores around words."""
 
 
 class Hunk(NamedTuple):
@@ -436,7 +436,8 @@ class _Counterparts:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
-        return len(block.words) >= _MIN_MOVED_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
+        words = WORD.findall(_NOTATION.sub("", block.source))  # Names of pictures are often similar by chance.
+        return len(words) >= _MIN_MOVED_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether `old` may have been moved to the position of `new`. A row can move only within its table."""
