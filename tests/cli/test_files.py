@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -250,9 +251,25 @@ def test_diff_names_the_old_path_of_a_renamed_file(demo: CommandLine, docs: Path
     summary.write_text(summary.read_text().replace("first-week.md", "first-days.md"))
     told = demo.run("diff", "people/first-days.md", cwd=docs).out
     assert told.startswith("→ people/first-days.md  Your first week  +4 −0\n  moved from people/first-week.md\n")
-    raw = demo.run("diff", "people/first-days.md", "--raw", cwd=docs).out
-    assert raw.startswith("--- a/people/first-week.md\n+++ b/people/first-days.md\n")
     assert demo.run("restore", "people/first-week.md", "SUMMARY.md", cwd=docs).code == 0
+
+
+def test_raw_diff_renames_files(demo: CommandLine, docs: Path) -> None:
+    names = ("people/first-week.md", "people/privacy.md", ".gitbook/assets/lamp.png", "SUMMARY.md")
+    summary = docs / "SUMMARY.md"
+    summary.write_text(summary.read_text().replace("first-week.md", "first-days.md").replace("privacy", "secrets"))
+    page = (docs / names[0]).rename(docs / "people/first-days.md")
+    page.write_text(page.read_text() + "\nAsk for a key.\n")
+    (docs / names[1]).rename(docs / "people/secrets.md")
+    (docs / names[2]).rename(docs / ".gitbook/assets/light.png")
+    before = {path: path.read_bytes() for path in docs.rglob("*") if path.is_file() and ".octavo" not in path.parts}
+    patch = demo.run("diff", "--raw", cwd=docs).out
+    assert demo.run("restore", *names, cwd=docs).code == 0
+    assert demo.run("status", cwd=docs).out == ""
+    subprocess.run(["patch", "-p1"], input=patch, cwd=docs, text=True, check=True, capture_output=True)
+    after = {path: path.read_bytes() for path in docs.rglob("*") if path.is_file() and ".octavo" not in path.parts}
+    assert demo.run("restore", *names, cwd=docs).code == 0
+    assert after == before
 
 
 def test_diff_tells_that_only_empty_lines_differ(demo: CommandLine, docs: Path) -> None:

@@ -166,6 +166,8 @@ def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:
     if options.name_only:
         write_out("".join(f"{each.path}\n" for each in pages))
     elif options.raw:
+        # A rename without hunks comes last, because patch would add the hunks below it to this file.
+        pages = sorted(pages, key=lambda each: each.old_markdown == each.new_markdown)
         write_untrusted("".join(_unified(each, options.context) for each in pages))
     elif options.stat:
         width = max((len(each.path) for each in pages), default=0)
@@ -217,16 +219,20 @@ def _marked_lines(page: PageTexts, context: int) -> Iterator[str]:
 
 
 def _unified(page: PageTexts, context: int) -> str:
-    """Return the changes of a page as a patch for `patch -p1`. Empty if the texts are equal."""
+    """Return the changes of a page or file as a patch for `patch -p1`. Empty if neither text nor path has changed."""
+    names = (page.old_path, page.path, page.old_path, page.path)
+    rename = "diff --git a/{} b/{}\nrename from {}\nrename to {}\n".format(*names) if page.old_path else ""
     if page.old_markdown == page.new_markdown:
-        return ""
+        return rename
     suffix = "" if page.path.endswith((".md", ".yaml")) else ".md"
     old_name = f"a/{page.old_path or page.path}{suffix}" if page.old_markdown else "/dev/null"
     new_name = f"b/{page.path}{suffix}" if page.new_markdown else "/dev/null"
     # Without a tab, patch reads a file name up to its first space.
     old_name, new_name = (f"{each}\t" if " " in each else each for each in (old_name, new_name))
     lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old_name, new_name, n=context)
-    return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
+    return rename + "".join(
+        each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines
+    )
 
 
 def _lines(text: str) -> list[str]:
