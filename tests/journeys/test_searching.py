@@ -18,10 +18,11 @@ from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.cli import sessions
 from octavo.server.app import Platform
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.row_list import RowList
+from tests.journeys.request_scenario import RequestScenario, add_page
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_typed_ahead import send_keys
 
@@ -461,3 +462,17 @@ async def test_snippet_of_a_local_result_shows_formulas_as_the_page_does(stage: 
         assert isinstance(searched, SearchScreen)
         await run.until(lambda: bool(searched._local_hits))
         assert [hit.snippet for hit in searched._local_hits] == ["Add Aᵢ, gᵢ zylinder."]
+
+
+@pytest.mark.parametrize("opened_space", ["harbour-api", "handbook"])
+async def test_found_page_opens_if_the_page_tree_is_older(stage: Stage, opened_space: str) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        run.app.go(ToPage(opened_space))
+        await run.see("Harbour API ›" if opened_space == "harbour-api" else "Handbook ›")
+        await RequestScenario(run).publish(add_page("# Zebra crossing\n\nStripes everywhere.\n"))
+        await run.press("s", *"stripes everywhere")
+        await run.see("PAGES", "Zebra crossing")
+        await run.press("enter")
+        await run.see("Harbour API › Zebra crossing", "Stripes everywhere.")
+        assert not any("Could not find" in each for each in run.said)

@@ -128,7 +128,8 @@ async def test_link_to_a_heading_waits_until_its_page_is_loaded(stage: Stage) ->
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)
-        page = here.open_space.find_page("get-started/authentication")
+        assert here.open_space.pages is not None
+        page = here.open_space.pages.find_by_name("get-started/authentication")
         assert page is not None
         here.open_space.open_page(page.id, anchor="kinds-of-key")
         here.open_space.open_page(page.id, anchor="when-a-key-gets-out")

@@ -190,7 +190,8 @@ class OpenSpace(SpacePanes):
         self.threads = SpaceThreads(screen, self, self.target)
         self._requested_position: ReadingPosition | None = None
         self._anchor = ""
-        self._requested_page: str | None = None
+        self._requested_page: tuple[str, str, ReadingPosition | None] | None = None
+        """ID or path, anchor and position of the page to open when the page tree lists it. None if no page waits."""
         self._drawn_index: UnsentIndex | None = None
         """Index of unsent drafts for which the page tree was drawn last."""
 
@@ -262,7 +263,7 @@ class OpenSpace(SpacePanes):
             self.close()
             self.space = space
             self.shell.session.state.set_value("space", space.id)
-            self._requested_page, self._anchor, self._requested_position = page_id, anchor, position
+            self._requested_page = (page_id, anchor, position) if page_id is not None else None
             self.show_tree("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
@@ -273,20 +274,20 @@ class OpenSpace(SpacePanes):
             self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
         else:
             self.show_tree("pages")
-            if page_id is not None and self.pages is None:
-                # `_show_tree` opens the page.
-                self._requested_page, self._anchor, self._requested_position = page_id, anchor, position
-            elif page_id is not None and (page := self.find_page(page_id)) is not None:
-                self.open_page(page.id, anchor=anchor, add_to_history=add_to_history)
-                self.pages_tree.select_hidden(page.id)
-                self.page_view.focus()
+            if page_id is not None:
+                self._requested_page = page_id, anchor, position
+                if self.pages is not None and self.pages.find_by_name(page_id) is not None:
+                    self._open_requested_page()
+                    self.page_view.focus()
+                elif self.pages is not None:  # The page may be newer than the page tree.
+                    self.shell.background(self._screen.live.refresh(content.ListPages(at=space.ref), repeats=True))
 
     def close(self) -> None:
         """Close the open space and stop loading it."""
         self.history.save()
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
-        self.space, self.pages, self.page, self._requested_position = None, None, None, None
+        self.space, self.pages, self.page, self._requested_page, self._requested_position = None, None, None, None, None
         self.pages_tree.show(())
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
@@ -298,14 +299,13 @@ class OpenSpace(SpacePanes):
         self.draw_pages()
         self.target.refresh_editor_drafts()
         prepare_deferred_content(self.shown_page)
-        if self.page is None:
-            page = self._page_to_open()
-            if page is None:
-                if self._requested_page:
-                    self._anchor, self._requested_position = "", None  # The requested page does not exist.
-                page = next((each for each in self.pages.walk() if each.type == "document"), None)
+        is_requested = self._requested_page is not None
+        self._open_requested_page()
+        if self.page is None and self.space is not None and self._requested_page is None:
+            last_page = None if is_requested else self.history.last_page(self.space.id, self.pages)
+            page = last_page or next((each for each in self.pages.walk() if each.type == "document"), None)
             if page is not None:
-                self.open_page(page.id, anchor=self._anchor, add_to_history=False, position=self._requested_position)
+                self.open_page(page.id, add_to_history=False)
                 self.pages_tree.select_hidden(page.id)
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -313,20 +313,21 @@ class OpenSpace(SpacePanes):
             self.draw_pages()
         self.threads.draw()
 
-    def find_page(self, name: str) -> Page | None:
-        """Return the page with this ID or path. If there is none, show a message and return None."""
-        page = self.pages.find_by_name(name) if self.pages is not None else None
-        if page is None and self.space is not None:
-            space_title = self.space.title or "this space"
+    def _open_requested_page(self) -> None:
+        """Open the requested page. If the current page tree does not list the page, show a message."""
+        requested, pages, space = self._requested_page, self.pages, self.space
+        if requested is None or pages is None or space is None:
+            return
+        name, anchor, position = requested
+        if (page := pages.find_by_name(name)) is not None:
+            self.open_page(page.id, anchor=anchor, add_to_history=False, position=position)
+            self.pages_tree.select_hidden(page.id)
+        elif not self._screen.subscriptions.snapshot("tree").is_loading:
+            self._requested_page = None
+            space_title = space.title or "this space"
             self.shell.say(
                 f"Could not find the page {name} in {space_title}: it may have been moved or deleted.", tone="care"
             )
-        return page
-
-    def _page_to_open(self) -> Page | None:
-        if self._requested_page or self.space is None or self.pages is None:
-            return self.find_page(self._requested_page) if self._requested_page else None
-        return self.history.last_page(self.space.id, self.pages)
 
     def draw_pages(self) -> None:
         """Draw the page tree again."""
@@ -374,6 +375,7 @@ class OpenSpace(SpacePanes):
         if `from_top`, or else at its saved position. With `add_to_history`, you can go back to the previous page."""
         if self.space is None or self.pages is None:
             return
+        self._requested_page = None
         page = self.pages.find(page_id)
         if page is None:
             self.shell.say("This page is no longer in the space.", tone="care")
