@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from octavo.api import change_requests, content, openapi, spaces
+from octavo.api import change_requests, collections, content, openapi, spaces
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.core.routes import ToPage
+from octavo.tui.core.routes import ToCollection, ToPage
 from octavo.tui.reader.link_opening import follow_link, open_target
 from octavo.tui.reader.viewport import STILL_LOADING
 from octavo.tui.render.layout import LinkFollowed
@@ -77,6 +77,21 @@ async def test_page_of_a_new_space_opens_after_the_list_of_spaces_is_refreshed(s
             assert not any("Could not find" in each for each in run.said)
             run.gate.open()
             await run.see(shown)
+
+
+async def test_collection_is_selected_if_the_loaded_list_lacks_it(stage: Stage) -> None:
+    async with stage.play("noor-haddad", start="inbox") as run:
+        organization = run.app.workspace.organization
+        assert organization is not None
+        run.app.go(ToCollection("products"))
+        await run.until(lambda: any(line.startswith("▌▾ Products") for line in run.lines), "select the collection")
+        at = OrganizationRef(organization_id=organization.id)
+        created = await run.ask(collections.Create(at=at, title="Brand new"), "noor-haddad")
+        run.app.go(ToCollection(created.id))
+        await run.until(lambda: any(line.startswith("▌  Brand new") for line in run.lines), "select the collection")
+        assert not any("Could not find" in each for each in run.said)
+        run.app.go(ToCollection("nowhere"))
+        await run.hear("Could not find the collection.")
 
 
 @pytest.mark.before_release

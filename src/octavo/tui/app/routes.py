@@ -125,7 +125,10 @@ def _go_to_collection(shell: Shell, route: ToCollection) -> None:
         if not is_whole(content):
             return  # The app is exiting.
         content.open_space.nav.show_tree("spaces", content.open_space.space, takes_focus=True)
-        if not content.open_space.nav.spaces_tree.select_hidden(route.collection_id):
+        tree, collections = content.open_space.nav.spaces_tree, content.subscriptions.operation("collections")
+        if not tree.select_hidden(route.collection_id) and collections is not None:
+            await shell.session.live.refresh(collections)  # The list may not be loaded yet, or be out of date.
+        if is_whole(content) and not tree.select_hidden(route.collection_id):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )
