@@ -62,16 +62,17 @@ async def test_start_shows_cached_data_before_any_response(stage: Stage) -> None
         await run.see("● updated 0s")
 
 
+def add_organization(platform: Platform) -> None:
+    context = platform.context
+    context.store.put(
+        "/orgs/eastbank", {"id": "eastbank", "title": "East Bank Pilots", "createdAt": context.timestamp()}
+    )
+    for person, role in ((MARA, "read"), ("noor-haddad", "admin")):
+        context.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
+
+
 @pytest.mark.before_release
 async def test_user_can_switch_between_organizations(stage: Stage) -> None:
-    def add_organization(platform: Platform) -> None:
-        context = platform.context
-        context.store.put(
-            "/orgs/eastbank", {"id": "eastbank", "title": "East Bank Pilots", "createdAt": context.timestamp()}
-        )
-        for person, role in ((MARA, "read"), ("noor-haddad", "admin")):
-            context.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
-
     async with stage.play(start="inbox", change=add_organization) as run:
         await run.ask(spaces.Create(at=OrganizationRef(organization_id="eastbank"), title="Pilot book"), "noor-haddad")
         await run.press("r", "ctrl+o")
@@ -97,6 +98,16 @@ async def test_user_can_switch_between_organizations(stage: Stage) -> None:
         await run.see("◆ East Bank Pilots ▾", "Pilot book")
         await run.press("ctrl+o", "up", "enter")
         await run.see("◆ Saltmarsh Instruments ▾", "Harbour API › Welcome")
+
+
+async def test_organization_without_spaces_shows_no_page_of_the_previous_organization(stage: Stage) -> None:
+    async with stage.play(change=add_organization) as run:
+        await run.see("Harbour API › Welcome", "OUTLINE", "Three things to know")
+        await run.press("ctrl+o")
+        await run.see("East Bank Pilots")
+        await run.press("down", "enter")
+        await run.see("◆ East Bank Pilots ▾", "SPACES", "You do not have access to")
+        assert not any(each in run.text for each in ("Harbour API", "Welcome", "Three things to know"))
 
 
 @pytest.mark.before_release

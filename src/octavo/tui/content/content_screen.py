@@ -75,6 +75,8 @@ class SpaceList:
         self._opens_last_space = True
         if self._open_space.space is not None and self._open_space.space.organization != organization.id:
             self._open_space.close()
+            self._open_space.clear_panes()
+            self._open_space.show_tree("spaces")
         # The tree still lists spaces and collections of the previous organization.
         if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
@@ -119,11 +121,10 @@ class SpaceList:
         if self._removed_id and open_space.shell.workspace.space(self._removed_id) is None:
             if open_space.space is not None and open_space.space.id == self._removed_id:
                 open_space.close()
-                open_space.page_view.clear()
+                open_space.clear_panes()
                 open_space.page_view.state.show_reason(
                     "The open space was deleted or moved.", "Press enter to open the selected space."
                 )
-                open_space.side_panel.clear()
                 open_space.show_status()
                 self._opens_last_space = False
             self._removed_id = ""

@@ -405,10 +405,14 @@ class OpenSpace(SpacePanes):
                 self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
         self.show_status()
 
+    def clear_panes(self) -> None:
+        """Remove the page and its threads from the panes."""
+        self.page_view.clear()
+        self.side_panel.clear()
+
     def _clear_previous_page(self) -> None:
         if self.page_view.document is not None and not self.shows_open_page:
-            self.page_view.clear()
-            self.side_panel.clear()
+            self.clear_panes()
             if self.page is not None:
                 self.page_view.state.show_loading(self.page.title)
             self.show_status()
