@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from octavo.api.content import GetRawPage
+from octavo.api.content import GetPage, GetRawPage
 from tests.journeys.faulty_server import altered
-from tests.journeys.stage import Stage
+from tests.journeys.request_scenario import RequestScenario, edit_page
+from tests.journeys.stage import Run, Stage
 
 
 @pytest.mark.long
@@ -95,6 +96,38 @@ async def test_filtered_version_history_does_not_call_an_old_revision_current(st
         await run.see("CURRENT REVISION", "Created on main")
         await run.press("/", *"created", "enter")
         await run.see("OLD REVISION")
+        assert "CURRENT REVISION" not in run.text
+
+
+async def open_version_history(run: Run) -> None:
+    """Publish two versions of the page Welcome, and open its version history with three revisions."""
+    await run.see("Harbour API › Welcome")
+    scenario = RequestScenario(run)
+    page = (await scenario.page("Welcome")).id
+    await scenario.publish(edit_page(page, "# Welcome\n\nSecond version.\n"))
+    await scenario.publish(edit_page(page, "# Welcome\n\nThird version.\n"))
+    await run.press("H")
+    await run.see("CURRENT REVISION", "Third version.", "Created on main")
+
+
+async def test_slow_revision_is_not_shown_as_the_previous_revision(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_version_history(run)
+        run.gate.shut(GetPage)
+        await run.press("j")
+        await run.see("OLD REVISION")
+        await run.gone("Third version.")
+        run.gate.open()
+        await run.see("OLD REVISION", "Second version.")
+
+
+async def test_refreshed_version_history_keeps_the_selected_revision(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_version_history(run)
+        await run.press("j")
+        await run.see("OLD REVISION", "Second version.")
+        await run.press("r")
+        await run.until(lambda: any(line.startswith("▌ ○ #") for line in run.lines), "keep the selected revision")
         assert "CURRENT REVISION" not in run.text
 
 

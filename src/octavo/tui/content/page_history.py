@@ -271,7 +271,8 @@ class PageHistoryScreen(ListView[PageVersion]):
         self._show_status()
         try:
             async for _ in finder.check_batch():
-                self._show_versions(finder)
+                if len(finder.page_versions) >= len(self.rows.items):  # A refresh must not remove the selected row.
+                    self._show_versions(finder)
             self._show_versions(finder)
         except ApiError as error:
             self.rows.state.fail("Could not load the version history", str(error))
@@ -335,9 +336,12 @@ class PageHistoryScreen(ListView[PageVersion]):
         self.run_worker(work, exclusive=True, group="version")
 
     async def _read(self, version: PageVersion) -> None:
-        view = self.query_one("#page", PageView)
+        view, op = self.query_one("#page", PageView), page_to_read_op(version.at, self.page_id)
+        if self.live.peek(op).value is None:
+            view.clear()  # The page of another revision must not stay below the banner of this revision.
+            view.state.show_loading(self.current_title)
         try:
-            page = await find_page(self.live, page_to_read_op(version.at, self.page_id))
+            page = await find_page(self.live, op)
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
