@@ -32,7 +32,7 @@ def _share(value: T) -> T:
 
 
 class VersionContext(Model):
-    """The version of a space that a location refers to. Missing for main."""
+    """The version of a space that a location refers to. A location in main has none."""
 
     type: Annotated[SafeLine, KnownValues("revision", "changeRequest")] = ""
     revision: SafeJson | None = None

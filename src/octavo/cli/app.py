@@ -63,12 +63,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
     """Show the saved picture of the first screen, or delete it if `is_reset`. None if this screen is never saved."""
-    if not choice.picture_name or choice.ref:
+    if not choice.first_picture_name or choice.ref:
         return None
     settings_text = (
         f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
     )
-    picture = FirstPicture(settings.cache_folder, choice.picture_name, settings_text)
+    picture = FirstPicture(settings.cache_folder, choice.first_picture_name, settings_text)
     if is_reset:
         picture.delete()
     else:

@@ -390,8 +390,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return `rules`, else the rules of the file `.octavo.toml` in `folder`, else the default rules. Rules in `ignored`
-    and rules that the file ignores are left out. Raises Failure."""
+    """Return the rules to check: `rules` if there are any, else the rules of `.octavo.toml` in `folder`, else the
+    default rules. Rules in `ignored` and rules that the file ignores are left out. Raises Failure for a wrong rule."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

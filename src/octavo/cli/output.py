@@ -122,7 +122,7 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command. When the `with` statement ends, prints them as a table or as JSON."""
+    """Prints the rows of a command: NDJSON row by row, a table or JSON when the `with` statement ends."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[OutputColumn], *, empty: str = ""
@@ -200,7 +200,7 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print an object as JSON, or without `--json` and `--jq`, the result of `text` in a pager. Raises Failure."""
+    """Print an object as JSON if `--json` or `--jq` is given, else print `text()` in a pager. Raises Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())

@@ -24,7 +24,7 @@ _storage_names = lazy("octavo.client.profiles:StorageNames")
 class SessionChoice(NamedTuple):
     """What the app opens first: an account on a server, a folder, the demo, or the sign-in screen."""
 
-    picture_name: str
+    first_picture_name: str
     """Name under which `FirstPicture` saves the first screen. Empty for the sign-in screen."""
     origin: str = DEFAULT_ORIGIN
     """URL of the server to which the sign-in screen sends the API key."""
@@ -43,8 +43,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     """Return the session that the command line opens. Raises Failure."""
     ref, folder = options.target, options.pages_folder
     if options.command == "demo" or options.use_demo:
-        picture_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
-        return SessionChoice(picture_name, ref=ref, is_demo=True)
+        first_picture_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
+        return SessionChoice(first_picture_name, ref=ref, is_demo=True)
     if (named_folder := folder_named(options)) is not None:
         ref, folder = "", named_folder
     if folder is not None:

@@ -531,7 +531,7 @@ def _log_writes(outbox: Outbox) -> None:
 
 
 def login_name() -> str:
-    """Return the user's login name on this computer, or `Me`."""
+    """Return the user's login name on this computer, or `Me` if it is unknown."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -75,7 +75,7 @@ class Availability:
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if no reason is known. For an operation
-        type, the reason may apply to one path only."""
+        type, the reason may apply to one path only, such as the path of one space."""
         if isinstance(op, type):
             return next(iter(self._reasons.get(op, {}).values()), None)
         reasons = self._reasons.get(type(op), {})

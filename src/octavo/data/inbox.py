@@ -186,7 +186,7 @@ class _RowReason:
 
 
 @dataclass(slots=True)
-class _UnsortedRow:
+class _RowBuilder:
     key: str
     target: RowTarget
     title: str
@@ -261,7 +261,7 @@ class _InboxBuild:
     def __init__(self, data: InboxData) -> None:
         self._data = data
         self._my_id = data.me.id if data.me is not None else ""
-        self._rows: dict[str, _UnsortedRow] = {}
+        self._rows: dict[str, _RowBuilder] = {}
         self._requests = {
             ref_of(change_request): change_request
             for change_request in data.change_requests
@@ -420,7 +420,7 @@ class _InboxBuild:
             reasons.append(_RowReason("mentioned", reason_text, mentions[-1].posted_at, mentions[-1].id))
         return reasons
 
-    def _thread_row(self, thread: ThreadRef, root: Comment) -> _UnsortedRow:
+    def _thread_row(self, thread: ThreadRef, root: Comment) -> _RowBuilder:
         key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"
         if (row := self._rows.get(key)) is None:
             page = root.target.page
@@ -428,7 +428,7 @@ class _InboxBuild:
             if isinstance(thread.at, ChangeRequestRef) and (request := self._requests.get(thread.at)) is not None:
                 location_parts.append(f"#{request.number} {request.title}")
             context = self._context(thread.at.space_id, *location_parts, root.posted_by.name)
-            row = self._rows[key] = _UnsortedRow(key, thread, _title(root.body.text), context, thread.at.space_id)
+            row = self._rows[key] = _RowBuilder(key, thread, _title(root.body.text), context, thread.at.space_id)
         return row
 
     def _count_unloaded_threads(self) -> None:
@@ -450,7 +450,7 @@ class _InboxBuild:
             title = _title(entry.traits.text) or safe_line(entry.context) or entry.action
             context = self._context(entry.at.space_id, safe_line(entry.reason))
             key = f"write {entry.id}"
-            row = _UnsortedRow(key, WriteRef(entry.id), title, context, entry.at.space_id)
+            row = _RowBuilder(key, WriteRef(entry.id), title, context, entry.at.space_id)
             reason_text = texts_by_state.get(entry.state, f"needs your attention: {entry.action}")
             row.reasons.append(
                 _RowReason("not sent", reason_text, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
@@ -477,7 +477,7 @@ class _InboxBuild:
                 stamp = f"{draft.key} {_iso(draft.saved_at)}"
                 row.reasons.append(_RowReason("unsent draft", reason_text, draft.saved_at, stamp))
 
-    def _draft_row(self, draft: Draft, at: Discussion | None, thread_id: str, kind: str) -> _UnsortedRow:
+    def _draft_row(self, draft: Draft, at: Discussion | None, thread_id: str, kind: str) -> _RowBuilder:
         if at is not None and thread_id:
             key = f"thread {' '.join(_ids(at))} {thread_id}"
             root = next((each for each in self._data.threads.get(at, ()) if each.id == thread_id), None)
@@ -492,7 +492,7 @@ class _InboxBuild:
         if isinstance(at, ChangeRequestRef) and (request := self._requests.get(at)) is not None:
             location = f"#{request.number} {request.title}"
         space_id = at.space_id if at is not None else ""
-        self._rows[key] = _UnsortedRow(
+        self._rows[key] = _RowBuilder(
             key, DraftRef(draft.key), _title(draft.text), self._context(space_id, location), space_id
         )
         return self._rows[key]
@@ -504,7 +504,7 @@ class _InboxBuild:
     ) -> None:
         self._request_row(at).reasons.append(_RowReason(reason, reason_text, moment, stamp))
 
-    def _request_row(self, at: ChangeRequestRef, title: str = "") -> _UnsortedRow:
+    def _request_row(self, at: ChangeRequestRef, title: str = "") -> _RowBuilder:
         key = f"change request {' '.join(_ids(at))}"
         if (row := self._rows.get(key)) is None:
             context = self._context(at.space_id)
@@ -512,7 +512,7 @@ class _InboxBuild:
                 title = f"#{request.number} {request.title}"
                 draft_label = "draft" if request.status == "draft" else ""
                 context = self._context(at.space_id, request.author_name, draft_label)
-            row = self._rows[key] = _UnsortedRow(key, at, title, context, at.space_id)
+            row = self._rows[key] = _RowBuilder(key, at, title, context, at.space_id)
         return row
 
     def _context(self, space_id: str, *parts: str) -> str:

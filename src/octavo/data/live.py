@@ -361,7 +361,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the deleted or unreadable target of `op` from the index. Responses are indexed again when fetched."""
+        """Remove the unreadable target of `op` from the index. Each response is indexed again when fetched."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():
@@ -454,8 +454,8 @@ class Live:
         return first_page, joined, page_count
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
-        """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, the watchers still see
-        it as loading."""
+        """Store a fetched response and return its value. Notify its watchers, unless they already saw this value as
+        loaded. If `is_outdated`, the watchers still see it as loading. A further page of a list is only returned."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # `_fetch_next` stores this further page of a list
         response = self._response(op, read_disk=False)

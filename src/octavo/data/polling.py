@@ -230,7 +230,7 @@ class ViewPlanner:
         return Version("", response.fetched_at or LONG_AGO)
 
     def _fingerprint(self, op: Operation[Any]) -> str:
-        """Return the fingerprint of a response. Empty if no list shows its changes."""
+        """Return a text from the loaded lists that changes with the response. Empty if no list shows its changes."""
         match op:
             case comments.ListReplies():
                 return self._replies_fingerprint(op)

@@ -163,7 +163,7 @@ class ResponseCache:
         row = (self._namespace, url, fingerprint, version.requested_at.timestamp(), error)
 
         def insert(db: sqlite3.Connection) -> None:
-            if url not in self.unstored_urls:  # otherwise, an older response would count as current
+            if url not in self.unstored_urls:  # otherwise, the older response on disk would count as current
                 db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", row)
 
         self._write(insert)

@@ -207,7 +207,7 @@ _MENTION = re.compile(
     r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
 )
 _INLINE_MARKUP = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
-_RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
+_TABLE_DELIMITER_ROW = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
@@ -301,7 +301,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
 
 
 def _visible_text(line: str) -> str:
-    if _RULE_OF_TABLE.match(line):
+    if _TABLE_DELIMITER_ROW.match(line):
         return ""
     pieces = FORMULA.split(_MARKER.sub("", line))  # every second piece is a formula
     line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))

@@ -330,7 +330,7 @@ class SyncQueue:
     def _start(self, url: str, now: datetime) -> RunningRequest:
         needed_responses = self._needed[url].values()
         fingerprints = [needed.fingerprint for needed in needed_responses]
-        # The fingerprint that was given last comes from the newest list, so it is cached with the response.
+        # The last owner in the dict has read the newest list, so its fingerprint is cached with the response.
         known_fingerprints = [fingerprint for fingerprint in fingerprints if fingerprint]
         request = self.requests[url] = RunningRequest(
             self._most_urgent(url).op,

@@ -231,7 +231,7 @@ def _join_lines(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, .
 
 
 class BlockFinalizer:
-    """Turns the drafts of a page into blocks with unique keys and anchors."""
+    """Turns the draft blocks of a parsed page into blocks with unique keys and anchors."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []

@@ -202,7 +202,7 @@ def _look_ids_of_copies(
     In each edit, only one of the old and the new block may be movable."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
-    # After a copy is found, the next edit of a series may have only one movable block. So search both ways.
+    # A found copy may leave only one movable block in the edit before or after. So search in both directions.
     for before, after in (*edits, *reversed(edits)):
         look_ids = (movable_ids & {before.look_id, after.look_id}) - found
         if len(look_ids) == 1 and before.kind == after.kind and similarity(before, after) >= _MIN_EDIT_SIMILARITY:
@@ -301,7 +301,7 @@ def similarity(old: Node, new: Node) -> float:
 
 
 def _share_of_equal_blocks(old: Node, new: Node) -> float:
-    """Return the share of equal blocks in the items of two lists, or in the steps of two steppers, from 0 to 1."""
+    """Return the share of the blocks of one list or stepper that the other has too: the larger share, from 0 to 1."""
     before, after = ({part.look_id for item in node.children for part in item.children} for node in (old, new))
     return len(before & after) / max(1, min(len(before), len(after)))
 

@@ -351,7 +351,7 @@ class _KeptWords:
         """Number of words in moved blocks, which `count_in_entries` does not return."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
-        """Return the number of words that neither changed nor moved. Add the words in moved blocks to `moved_count`."""
+        """Return the number of kept words that did not move. Add the kept words of moved blocks to `moved_count`."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: DiffEntry) -> int:

@@ -92,12 +92,12 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return a node for a text block that was made for the comparison. Its `look_id` is unique."""
+    """Return a node for a text block that a comparison has made. No other node has its `look_id`."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
 def container_node(block: Block, children: Sequence[Node]) -> Node:
-    """Return a node for a container that was made for the comparison. Its `look_id` is unique."""
+    """Return a node for a container that a comparison has made. No other node has its `look_id`."""
     block = block._replace(children=tuple(child.block for child in children))
     titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
     own_texts = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]

@@ -22,7 +22,7 @@ from octavo.documents.sequences import most_similar, text_similarity
 CONTAINERS, _SERIES = kinds_with("container"), kinds_with("series")
 _FRAMES = CONTAINERS - UNMARKED_CONTAINERS - kinds_with("part")
 """Containers that are removed or added as a whole if no text of them is kept."""
-_MIN_LENGTH = 15
+_MIN_KEPT_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
@@ -109,7 +109,7 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
             crossing_texts |= _found_elsewhere(left, new_totals, new_texts) | _found_elsewhere(
                 arrived, old_totals, old_texts
             )
-    if sum(map(len, crossing_texts.elements())) < _MIN_LENGTH:
+    if sum(map(len, crossing_texts.elements())) < _MIN_KEPT_LENGTH:
         return None
     positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing_texts]
     first, last = positions[0], positions[-1] + 1
@@ -133,7 +133,7 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
     paired_nodes = [old_part.node for old_part, other in pairs if old_part is not None and other is not None]
     if (
         sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing_texts)
-        < _MIN_LENGTH
+        < _MIN_KEPT_LENGTH
     ):
         return None  # The pairs do not contain the moved text, so nothing is joined.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
@@ -235,7 +235,7 @@ def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes, moved_ids:
     pairs = _pair_parts(old_parts, new_parts, moved_ids)
     length = sum(_kept_length(*pair) for pair in pairs)
     shorter_length = min(sum(node.size for node in side) for side in (old, new))
-    if length < max(min(_MIN_LENGTH, shorter_length), _MIN_SHARE_KEPT * shorter_length):
+    if length < max(min(_MIN_KEPT_LENGTH, shorter_length), _MIN_SHARE_KEPT * shorter_length):
         return drafts
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     if not any(part.path for pair in pairs for part in pair if part is not None):
@@ -400,7 +400,7 @@ def _restructured_draft(
     shown_notes = " ".join([draft.note, *(note for _, note, _ in crossings)])
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in shown_notes):
-            siblings.remove(title)  # The new container, or the note, already shows the title.
+            siblings.remove(title)  # The title is in the new container, or quoted in a note.
     for container in reversed(containers):  # Inner ones come first, because `_finish_container` reads them.
         if container.children:
             container.children = _join_splits_inside(container.children, compare)

@@ -423,7 +423,7 @@ def _write_code(builder: RunBuilder, token: Token) -> None:
     builder.open_element("code")
     content = token.content
     if token.markup == "`" and content.endswith("`` "):
-        # Before bold code, the platform writes “set ” as two spans, `set` and ` `, which are read as one: “set`` ”.
+        # Before bold code, the platform writes “set ” as `set`` `: two code spans, which are read as one, “set`` ”.
         content = content[:-3] + " "
     builder.add_special("code", content)
     builder.close_element("code")

@@ -202,7 +202,7 @@ def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
     return child_schemas[:MAX_ITEMS]
 
 
-def _value_list(values: Sequence[Any]) -> str:
+def _joined_values(values: Sequence[Any]) -> str:
     more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
     return ", ".join(map(_value_text, values[:_MAX_VALUES])) + more
 
@@ -210,12 +210,12 @@ def _value_list(values: Sequence[Any]) -> str:
 def _note(raw: Mapping[str, Any]) -> str:
     parts = []
     if values := as_list(raw.get("enum")):
-        parts.append(f"one of {_value_list(values)}")
+        parts.append(f"one of {_joined_values(values)}")
     if "const" in raw:
         parts.append(f"always {_value_text(raw['const'])}")
     if "default" in raw:
         default = raw["default"]
-        words = _value_list(default) if isinstance(default, list) else _value_text(default)
+        words = _joined_values(default) if isinstance(default, list) else _value_text(default)
         parts.append(f"default {words}" if words else "empty by default")
     for key, words in _LIMITS:
         value = raw.get(key)

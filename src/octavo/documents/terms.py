@@ -553,12 +553,12 @@ def _has_accepted_case(change: TermChange, spelling: str) -> bool:
         return letters == old_letters
     if letters.isupper() and len(letters) > 1 and not old_letters.isupper():
         return True
-    if not old_letters.islower() and not (change.has_optional_capital and _lower_start(change.old).islower()):
+    if not old_letters.islower() and not (change.has_optional_capital and _lower_initials(change.old).islower()):
         return False
     return all(word[:1] + word[1:].lower() == word for word in spelling.split())
 
 
-def _lower_start(term: str) -> str:
+def _lower_initials(term: str) -> str:
     return " ".join(word[:1].lower() + word[1:] for word in term.split())
 
 
@@ -590,8 +590,8 @@ def _new_words(change: TermChange, matched_text: str) -> str:
         return change.new
     if letters.isupper() and len(letters) > 1:
         return change.new.upper()
-    is_lowered = change.has_optional_capital and not change.old.islower() and _lower_start(change.new).islower()
-    new = _lower_start(change.new) if is_lowered else change.new
+    is_lowered = change.has_optional_capital and not change.old.islower() and _lower_initials(change.new).islower()
+    new = _lower_initials(change.new) if is_lowered else change.new
     matched_words = matched_text.split()
     if all(word[:1].isupper() for word in matched_words) and len(matched_words) > 1:
         return " ".join(word[:1].upper() + word[1:] for word in new.split())

@@ -23,7 +23,7 @@ from octavo.concurrency import Overdue, run_with_timeout
 
 SIZE_LIMIT = 20 << 20
 """Default maximum size of a download, in bytes."""
-TIME_LIMIT = 10.0
+TIME_LIMIT_SECONDS = 10.0
 """Default maximum time for a download with all its redirects, in seconds."""
 REDIRECT_LIMIT = 5
 
@@ -73,7 +73,7 @@ class Fetcher:
 
     allows_private: bool = False
     size_limit: int = SIZE_LIMIT
-    time_limit: float = TIME_LIMIT
+    time_limit: float = TIME_LIMIT_SECONDS
 
     def fetch(self, url: str) -> FetchedFile:
         """Download an http or https URL, and follow redirects. Raises FetchFailure."""

@@ -81,7 +81,7 @@ _ADDED_CELL_LIMIT = 10_000
 """Maximum number of cells that are added to the tables of a page, because of `colspan` and `rowspan`."""
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
-TIME_LIMIT = 25.0
+TIME_LIMIT_SECONDS = 25.0
 """Seconds after which no further pages of a website are read."""
 _PATH_LIMIT = 3000
 """Maximum length of a path in bytes. Operating systems allow 4096, including the temporary folder."""
@@ -170,8 +170,8 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
-    """Import the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`. Raises
-    FetchFailure, or ImportFailure if no page can be read."""
+    """Import the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT_SECONDS`.
+    Raises FetchFailure, or ImportFailure if no page can be read."""
     started = time.monotonic()
     first_file = fetch(url)
     folder_url = urljoin(first_file.url, ".")
@@ -186,7 +186,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
         if page_url in read_pages:
             continue
         pages_found += 1
-        if len(read_pages) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
+        if len(read_pages) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT_SECONDS:
             continue
         try:
             download = downloads.pop(page_url, None) or fetch(page_url)

@@ -230,15 +230,15 @@ def _render_conditions(
             texts.append(part)
             continue
         values = [evaluate(each.expression or "", variables, keeps_claims=keeps_claims) for each in part.branches]
-        first = next((index for index, value in enumerate(values) if value is UNKNOWN or value), None)
-        if first is None:
+        position = next((index for index, value in enumerate(values) if value is UNKNOWN or value), None)
+        if position is None:
             continue
-        if values[first] is UNKNOWN:
+        if values[position] is UNKNOWN:
             for branch in part.branches:
                 texts += [branch.opening, _render_conditions(branch.parts_inside, variables, keeps_claims)]
             texts.append(part.closing)
         else:
-            texts.append(_render_conditions(part.branches[first].parts_inside, variables, keeps_claims).strip("\n"))
+            texts.append(_render_conditions(part.branches[position].parts_inside, variables, keeps_claims).strip("\n"))
     return "".join(texts)
 
 

@@ -133,7 +133,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Return the lines as one text. Raises ValueError if the settings in the text are not `expected`."""
+    """Return `lines` with the line breaks of `text`. Raises ValueError if their settings are not `expected`."""
     joined_text = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(joined_text) != expected:
         raise ValueError("the file is too complex for this command")
@@ -220,7 +220,7 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 
 def _remove_statement(lines: list[str], line_index: int, statements: list[_Statement]) -> None:
-    """In `lines`, empty the statement at `line_index`. If it is the header of a table, empty the whole table."""
+    """Empty the lines of the statement at `line_index`. For the header of a table, empty the whole table."""
     is_header, is_inside = _is_header(lines[line_index]), False
     for first, end, _ in statements:
         if first == line_index or (is_inside and not _is_header(lines[first])):

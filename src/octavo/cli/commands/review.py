@@ -255,8 +255,8 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _print_result(options: argparse.Namespace, notes: ReportNotes, result: ImportResult) -> None:
-    name = input_label(options.notes)
-    tell(*(f"{each.note.where or f'{name}:{each.note.line}'}: {each.problem}" for each in result.not_placed))
+    input_name = input_label(options.notes)
+    tell(*(f"{each.note.where or f'{input_name}:{each.note.line}'}: {each.problem}" for each in result.not_placed))
     if notes.unchanged_count:
         phrase = "1 finding is" if notes.unchanged_count == 1 else f"{notes.unchanged_count} findings are"
         tell(f"{phrase} not on added words and left out.")

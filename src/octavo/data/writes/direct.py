@@ -206,7 +206,7 @@ class _DirectWrite(NamedTuple):
     on_search: Callable[[], object]
 
     async def send(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
-        """Check and send the write. If the response is lost, search for the result. Raises NotSaved."""
+        """Check, store and send the write. If the response is lost, search for the result. Raises NotSaved."""
         send = self.live.send
         try:
             check = await self.kind.check(send, attempt)

@@ -352,7 +352,7 @@ class OutboxEntry:
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of the space or change request. Writes with the same key are sent in order, one after another."""
+        """Key of the space or change request. A write waits for earlier writes to it that delay later writes."""
         return self.at.model_dump_json()
 
     @property
@@ -366,7 +366,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """`ordering_key`, and the key of the thread or page. Writes to the same target are sent in order."""
+        """`ordering_key`, and the thread or page. Writes to it are sent in order, except those that need the user."""
         return self.ordering_key, self.traits.thread_id or f"page {self.traits.page_id}"
 
 
@@ -512,7 +512,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
-    # If the write creates an item, a failed search still counts, so that `was_not_found` stays True.
+    # If the write creates an item, keep one failed search, so that `was_not_found` stays True.
     failed_searches = min(entry.failed_searches, 1 if entry.traits.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=failed_searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
@@ -529,7 +529,7 @@ def next_due(
     # Undo delays end first, so that a group changes on screen at the same time.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
-            return entry  # A delay that would end too late ends now: the clock was set back.
+            return entry  # The delay is over. Also if it would last too long, because the clock was set back.
     for entry, blocker in () if is_paused else _with_blockers(entries):
         is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)
         if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_keys:

@@ -212,7 +212,7 @@ class Outbox:
         return bool(await self._entries.remove(list(text_by_id), on_removed, is_unchanged))
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
-        """Return the pending comments of `at`, the oldest first."""
+        """Return the comments on `at` that wait for the user's review, the oldest first."""
         return tuple(entry for entry in self.own_entries if entry.state == "pending" and entry.at == at)
 
     @property

@@ -460,12 +460,12 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
         for old, new in mover_blocks.moved.items():
             if new in changes[side]:
                 continue  # The pass for main has replaced `new`, because main moved away the text at this position.
-            version = other.moved.get(old) or other.unmoved.get(old)
-            blocks = other.replacements.get(old, ()) if version is None else (version,)
+            other_block = other.moved.get(old) or other.unmoved.get(old)
+            blocks = other.replacements.get(old, ()) if other_block is None else (other_block,)
             is_moved_by_both = (
                 old in other.moved
-                and version is not None
-                and mover_blocks.base_neighbors[new] != other.base_neighbors[version]
+                and other_block is not None
+                and mover_blocks.base_neighbors[new] != other.base_neighbors[other_block]
             )
             changes[side][new] = [replace(new, move=Move(old, blocks, is_moved_by_both))]
             if blocks:

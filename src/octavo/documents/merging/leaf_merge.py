@@ -157,7 +157,7 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
         in_base, in_own, in_other, in_merged = (
             _count_sequences({each: count[each] for each in differing}) for count in all_counts
         )
-        # `with_other` subtracts a sentence twice if both sides deleted it, so `maximum` adds it once.
+        # `expected_count` subtracts a sentence twice if both sides deleted it, so `maximum` adds it once.
         deleted_counts = {each: sentences.base[each] - max(own_counts[each], other_counts[each]) for each in differing}
         deleted_by_both = _count_sequences(deleted_counts)
         sides = in_base, in_own, in_other
@@ -169,8 +169,8 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
             if len(sentence) >= _SEQUENCE_LENGTH and 3 * len(parts) > len(sentence) - _SEQUENCE_LENGTH:
                 added_by_both |= parts
         for sequence in in_merged.keys() | in_own.keys() | in_other.keys():
-            with_other = in_own[sequence] + in_other[sequence] - in_base[sequence]
-            minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[sequence])
+            expected_count = in_own[sequence] + in_other[sequence] - in_base[sequence]
+            minimum, maximum = max(0, expected_count), max(0, expected_count + deleted_by_both[sequence])
             if sequence in added_by_both:
                 minimum = maximum = 1
             if not min(in_own[sequence], minimum) <= in_merged[sequence] <= max(in_own[sequence], maximum):

@@ -281,7 +281,7 @@ class _RevisionMerger:
         )
         kept_from_main: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
         merged_fields = {**kept_from_main, **values}
-        # Only loading a folder changes the path of a page's file. The loaded side is then newer than main.
+        # Only loading a folder changes `git`, the path of a page's file. If `proposed` changed it, that path is newer.
         if git := (main if proposed.get("git") == base.get("git") else proposed).get("git"):
             merged_fields["git"] = git
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]

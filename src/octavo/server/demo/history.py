@@ -215,7 +215,7 @@ class PastAction:
 
 def list_actions() -> list[PastAction]:
     """Return all actions in the demo, oldest first."""
-    actions = [action for change in _read_files("change") for action in _change_actions(change)]
+    actions = [action for change in _read_files("change") for action in _change_request_actions(change)]
     actions += [
         action
         for number, thread in enumerate(_read_files("thread"), 1)
@@ -233,7 +233,7 @@ def _read_files(kind: str) -> Iterator[Any]:
             yield {**toml_document, **each}
 
 
-def _change_actions(change: Any) -> Iterator[PastAction]:
+def _change_request_actions(change: Any) -> Iterator[PastAction]:
     at = ChangeRequestRef(space_id=change["space"], change_request_id=change["id"])
     first_operations: list[Operation[Any]] = [
         change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])

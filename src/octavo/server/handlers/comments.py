@@ -43,10 +43,10 @@ class CommentPresenter:
     @property
     def path(self) -> str:
         """Path of the comments in the store."""
-        owner = f"/spaces/{self.at.space_id}"
+        owner_path = f"/spaces/{self.at.space_id}"
         if isinstance(self.at, ChangeRequestRef):
-            owner += f"/change-requests/{self.at.change_request_id}"
-        return f"{owner}/comments"
+            owner_path += f"/change-requests/{self.at.change_request_id}"
+        return f"{owner_path}/comments"
 
     @cached_property
     def role(self) -> str | None:

@@ -321,10 +321,10 @@ def _list_of_page(op: links.ListOfPage, context: RequestContext) -> Json:
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestContext) -> Json:
     base_id = base_revision_id(context.store.get(change_request_path(op.at)))
-    earlier_broken = RevisionLinks(context, get_revision(context, op.at.space_id, base_id)).list_broken()
+    links_broken_before = RevisionLinks(context, get_revision(context, op.at.space_id, base_id)).list_broken()
     resources = RevisionLinks(context, get_revision_at(context, op.at)).list_resources()
     newly_broken = [
-        each for each in resources if each.target.status == "broken" and not _was_broken(each, earlier_broken)
+        each for each in resources if each.target.status == "broken" and not _was_broken(each, links_broken_before)
     ]
     if op.broken_context == "change-request":
         resources = newly_broken
@@ -333,9 +333,9 @@ def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestConte
     return _present_list(op, context, resources, newly_broken)
 
 
-def _was_broken(resource: LinkedResource, earlier_broken: set[tuple[str, str]]) -> bool:
-    """Return whether all links to a resource are in `earlier_broken`, an earlier result of `list_broken`."""
-    return all((location.page_id, resource.target.key) in earlier_broken for location in resource.locations)
+def _was_broken(resource: LinkedResource, links_broken_before: set[tuple[str, str]]) -> bool:
+    """Return whether all links to a resource are in `links_broken_before`, an earlier result of `list_broken`."""
+    return all((location.page_id, resource.target.key) in links_broken_before for location in resource.locations)
 
 
 def _present_list(
@@ -410,16 +410,16 @@ class LinkPresenter:
                 )
                 is_in_own_space = target.space_id == self._at.space_id
                 presenter = self if is_in_own_space else LinkPresenter(context, SpaceRef(space_id=target.space_id))
-                space, page = self._space_fields(target.space_id), presenter._page(key)
-                return {"kind": kind, **space, "page": page, **presenter._version_context, **anchor_fields}
+                space_json, page = self._space_fields(target.space_id), presenter._page(key)
+                return {"kind": kind, **space_json, "page": page, **presenter._version_context, **anchor_fields}
             case "file":
                 file = next(each for each in self._revision["files"] if each["id"] == key)
-                space = self._space_fields(target.space_id)
-                return {"kind": kind, **space, "file": present_file(context, file), **self._version_context}
+                space_json = self._space_fields(target.space_id)
+                return {"kind": kind, **space_json, "file": present_file(context, file), **self._version_context}
             case "reusable-content":
                 item = next(each for each in self._revision["reusableContents"] if each["id"] == key)
-                space = self._space_fields(target.space_id)
-                return {"kind": kind, **space, "reusableContent": present_reusable(item), **self._version_context}
+                space_json = self._space_fields(target.space_id)
+                return {"kind": kind, **space_json, "reusableContent": present_reusable(item), **self._version_context}
             case "space":
                 return {"kind": kind, **self._space_fields(key)}
             case "collection":
