@@ -216,8 +216,8 @@ _VIEW = "view"
 
 def first_view(session: Session) -> str:
     """Return the mode of the first view: `content` for a folder or if the user last quit in `content`, else `inbox`."""
-    is_reading = session.kind == "folder" or session.state.get_value(_VIEW) == "content"
-    return "content" if is_reading else "inbox"
+    starts_in_content = session.kind == "folder" or session.state.get_value(_VIEW) == "content"
+    return "content" if starts_in_content else "inbox"
 
 
 def remember_view(session: Session, mode: str) -> None:

@@ -302,7 +302,9 @@ class SelectedBlocks:
             linked_note = " They will be resolved together." if len(blocks) > 1 else ""
             change = LocalChange(f"add {label}", apply, undo, f"Removed {label}. Press A to continue the remark.")
             pronoun = "them" if len(blocks) > 1 else "it"
-            app.writes.change(change, message=f"Added {label}.{linked_note} Submit your review to send {pronoun}.")
+            app.writes.apply_change(
+                change, message=f"Added {label}.{linked_note} Submit your review to send {pronoun}."
+            )
 
         excerpt = "\n".join(" ".join(each.text.split()) for each in blocks)
         title = f"Remark on {plural(len(blocks), 'block')}"

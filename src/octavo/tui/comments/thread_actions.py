@@ -399,7 +399,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
         message = (
             f"Edited {plural(len(linked), 'linked pending comment')}." if linked[1:] else "Edited the pending comment."
         )
-        app.writes.change(LocalChange("edit the comment", edit), message=message)
+        app.writes.apply_change(LocalChange("edit the comment", edit), message=message)
 
     title = "Edit a pending comment" if not linked[1:] else f"Edit {len(linked)} linked pending comments"
     _open_composer(
@@ -422,7 +422,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
 
     def on_decided(answer: Confirmed) -> None:
         change = LocalChange("remove the comment", remove)
-        app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
+        app.writes.apply_change(change, message="Removed the comment from the review and kept it as a draft.")
 
     quote = f"“{shorten(' '.join(entry.traits.text.split()), 240)}”"
     after = (

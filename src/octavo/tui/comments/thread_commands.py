@@ -68,7 +68,7 @@ def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
     if len(drafts) == 1:
         object_name = "draft" if draft_keys else "pending comment"
     restored_message = f"Restored your {object_name}."
-    app.writes.change(
+    app.writes.apply_change(
         LocalChange(f"discard the {object_name}", discard_all, restore, restored_message),
         message=f"{object_name[:1].upper()}{object_name[1:]} discarded",
     )

@@ -127,8 +127,8 @@ class CursorTarget:
     # Reasons why commands are disabled
 
     def why_row_has_no(self, missing_thing: str) -> str | None:
-        """Return a reason such as `“Guides” is a group and has no backlinks.` `missing_thing` is what the row lacks,
-        such as `backlinks`. None if the target is a page."""
+        """Return why the row has no `missing_thing`, for example `“Guides” is a group and has no backlinks.` None for a
+        page, or without a row."""
         if (why := self.why_not_on_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind

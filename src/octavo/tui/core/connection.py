@@ -243,7 +243,7 @@ class Connection:
 
     @property
     def shows_cached_data(self) -> bool:
-        """True if the current screen shows no data, or data of an earlier run, and the last request has not failed."""
+        """True while the status is “connecting” or “cached”: no request has ended, or old data is on screen."""
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:

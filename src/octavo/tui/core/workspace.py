@@ -158,14 +158,14 @@ class RemoteNews:
     @property
     def summary(self) -> str:
         """The news in one line, such as `2 new replies · 1 merge`. Empty without news."""
-        counts = (
+        nouns = (
             (self._counts["threads"], "new thread", ""),
             (self._counts["replies"], "new reply", "new replies"),
             (self._counts["reviews"], "new review", ""),
             (self._counts["change_requests"], "new change request", ""),
             (self._counts["merges"], "merge", ""),
         )
-        return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in counts if number)
+        return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in nouns if number)
 
 
 class Workspace:
@@ -280,8 +280,8 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The server's number includes the texts of reviews. The
-        texts of reviews that are loaded are subtracted."""
+        """Return the number of open threads of a change request. The server also counts the texts of reviews, which are
+        subtracted if their number is known."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def count_review_summaries(

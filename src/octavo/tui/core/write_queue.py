@@ -201,7 +201,7 @@ class WriteQueue:
         history[:] = [step for each in history for step in (new_steps if each is running_write else [each])]
 
     @_in_background
-    async def change(self, change: LocalChange, *, message: str) -> None:
+    async def apply_change(self, change: LocalChange, *, message: str) -> None:
         """Make a change on this machine, then show `message`, or why the change is not possible."""
         app = self._app
         async with self._lock:

@@ -61,7 +61,7 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
     selected.before_removal()
     label = _items_label(rows)
     change = _mark_change(selected, f"mark {label} as done", lambda: selected.marks.mark_done(*rows))
-    app.writes.change(change, message=f"Marked {label} as done until something new happens.")
+    app.writes.apply_change(change, message=f"Marked {label} as done until something new happens.")
 
 
 def snooze(app: Shell, selected: SelectedRows) -> None:
@@ -96,7 +96,7 @@ def _snooze_until(app: Shell, selected: SelectedRows, until: datetime | None) ->
     count = f" {plural(len(rows), 'item')}" if len(rows) > 1 else ""
     message = f"Snoozed{count} until {snooze_end_label(until, app.session.state.now())}."
     change = _mark_change(selected, f"snooze {_items_label(rows)}", lambda: selected.marks.snooze(*rows, until=until))
-    app.writes.change(change, message=message)
+    app.writes.apply_change(change, message=message)
 
 
 def _move_back(app: Shell, selected: SelectedRows) -> None:
@@ -114,7 +114,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
         feed.regroup()
 
     place = f"{_items_label(selected.rows)} back to the inbox"
-    app.writes.change(
+    app.writes.apply_change(
         LocalChange(f"move {place}", restore, remove_again, "Removed from the inbox."), message=f"Moved {place}."
     )
 

@@ -164,7 +164,7 @@ class DiffContents(Contents):
         """The page that commands act on. If no page is shown, an empty section."""
         return self._page
 
-    def open(self, page: PageSection) -> None:
+    def set_page(self, page: PageSection) -> None:
         """Set the page to show. Its changes are built later."""
         self._page = page
 
@@ -231,7 +231,7 @@ class DiffContents(Contents):
     def chunks(self) -> Sequence[DiffChunk]:
         return self.shown_diff.chunks
 
-    def take_chunks(self) -> Sequence[DiffChunk]:
+    def use_newest_chunks(self) -> Sequence[DiffChunk]:
         self.shown_diff = self.built_diff  # `shown_diff` and the lines must change together.
         return self.chunks()
 

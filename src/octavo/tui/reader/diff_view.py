@@ -278,7 +278,7 @@ class DiffView(Reader):
             for cache in contents.deferred:
                 cache.clear_requests()
             page = PageSection(key)
-            contents.open(page)
+            contents.set_page(page)
             contents.shows_source = contents.is_source_chosen = False
         page.compared, page.heading = compared, PageHeading(key, title)
         if not is_same_page:
@@ -304,7 +304,7 @@ class DiffView(Reader):
         self.state.clear()
         self.waiting_commands = ()
         self.navigation.store_position()
-        self.contents.open(PageSection(""))
+        self.contents.set_page(PageSection(""))
         self.find_bar.page_changed()
         self.navigation.builder.drop_chunks()
         self.reset_lines()

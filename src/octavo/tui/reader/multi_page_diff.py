@@ -94,9 +94,9 @@ class MultiPageContents(DiffContents):
     def why_no_source(self) -> str | None:
         return "The source diff shows only one page. Press v to show one page at a time first."
 
-    def take_chunks(self) -> Sequence[DiffChunk]:
+    def use_newest_chunks(self) -> Sequence[DiffChunk]:
         self.starts, self._shown_sections = self.built_starts, self._built_sections
-        return super().take_chunks()
+        return super().use_newest_chunks()
 
     @property
     def all_threads(self) -> list[ThreadSummary]:
@@ -351,7 +351,7 @@ class MultiPageNavigation(DiffNavigation):
 
     def _restore_position(self, section: PageSection, position: ReadingPosition) -> None:
         if section is not self.contents.page or self.pane.viewport.is_outdated:
-            return  # If the lines are outdated, because the pane has no width, the block is still collapsed in them.
+            return  # A pane without a width keeps its old lines, in which the block may still be collapsed.
         block = self._current_block(Block("", key=position.block))
         if (collapsed := self._chunk_hiding(block)) is not None:
             self._expand(collapsed, partial(self._restore_position, section, position))

@@ -225,7 +225,7 @@ class PageContents(Contents):
                 styles,
                 view_state,
                 render_block,
-                # In a narrow pane, a wide block leaves 4 cells free, so that it does not cover the number of a mark.
+                # In a narrow pane, a wide block leaves 4 cells free for the number at a thread mark.
                 available_width=available_width if width >= 60 else max(available_width, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,

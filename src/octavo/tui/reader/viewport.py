@@ -82,8 +82,8 @@ class Contents:
         """Return all chunks from top to bottom."""
         return ()
 
-    def take_chunks(self) -> Sequence[Any]:
-        """Return the chunks for new lines. A subclass that has built other chunks in advance switches to them here."""
+    def use_newest_chunks(self) -> Sequence[Any]:
+        """Return the chunks for new lines. A subclass that builds chunks in advance switches to the newest here."""
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
@@ -121,7 +121,7 @@ class Contents:
         return block_ranges(lines)
 
     def has_spans(self, chunk_index: int) -> bool:
-        """Return False if a chunk has no selectable block. This must not render the chunk."""
+        """Return False if it is known that a chunk has no selectable block. This must not render the chunk."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -508,7 +508,7 @@ class BackgroundLayout:
         self._missing = {**rendered_chunks.missing} if rendered_chunks is not None else {}
         render = layout.recording_renderer(self._missing)
         return VirtualLines(
-            contents.take_chunks(), layout.estimate_height, render, rendered_chunks, keeps_all=layout.keeps_lines
+            contents.use_newest_chunks(), layout.estimate_height, render, rendered_chunks, keeps_all=layout.keeps_lines
         )
 
     def rendered_chunks_of(self, chunks: Sequence[Any]) -> RenderedChunks | None:

@@ -404,7 +404,7 @@ def _row_attribute_changes(
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):
-        # The cell itself shows a changed `value`, such as a rating, unless both sides look the same.
+        # A changed `value`, such as a rating, is left out if the cell shows it: the two sides look different.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
     # A cell may have the same link as its card. The change of the link is then yielded above.

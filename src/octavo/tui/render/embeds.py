@@ -450,8 +450,8 @@ def _alternative_text(block: Block) -> str:
 def _image_name(
     context: LayoutContext, block: Block, width: int, clickable: Clickable, details_width: int
 ) -> list[StyledText]:
-    """Return the title for the frame of an image: the file name, or `image` if the frame contains the whole name. The
-    middle of a long name is left out, so that details of `details_width` cells fit too."""
+    """Return the title of an image: its file name, or `image` if a line inside the frame shows that name. The middle of
+    a long name is left out, so that details of `details_width` cells fit too."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     name = _shown_name(src, width)
     if not name and (is_caption_in_frame(block) or _alternative_text(block) or {".", " "}.isdisjoint(file_name(src))):

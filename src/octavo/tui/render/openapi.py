@@ -121,7 +121,7 @@ def render_operation_details(
         more = Line([decoration("The rest of this block is too long to show.", context.styles.muted)])
         lines = [*lines[:_MAX_LINES], more]
     for line in lines:
-        line.block = None  # The caller sets the OpenAPI block, so that it can be commented on.
+        line.block = None  # The caller sets the whole OpenAPI block, because comments belong to it.
     return lines
 
 
@@ -393,7 +393,7 @@ def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: 
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an operation that is written on the page, in a box with its parameters and responses."""
+    """Render an operation that the page itself describes, in a box with its parameters and responses."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"

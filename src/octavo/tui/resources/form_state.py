@@ -301,8 +301,8 @@ class FormState:
     @property
     def draft_source(self) -> str:
         """Sentence that says which draft the form shows."""
-        is_of_others = self.form.several_titles and self.form_draft.earlier_base is not None
-        return "You typed this draft for other items." if is_of_others else "This is your draft."
+        is_for_other_items = self.form.several_titles and self.form_draft.earlier_base is not None
+        return "You typed this draft for other items." if is_for_other_items else "This is your draft."
 
     @property
     def _is_creation(self) -> bool:

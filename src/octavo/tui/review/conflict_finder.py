@@ -347,22 +347,22 @@ class _PageReader:
         )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
-        main = None
+        main_text = None
         if self.revisions is not None:
-            main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
+            main_text = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
         elif isinstance(self.at, ChangeRequestRef):
-            main = await self._load_text(self.at.space, page.id)
+            main_text = await self._load_text(self.at.space, page.id)
         marked_page = await asyncio.to_thread(read_marked_page, source)
-        return ConflictedPage(page.id, page.title, marked_page, source, main=main)
+        return ConflictedPage(page.id, page.title, marked_page, source, main=main_text)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
         """Return `conflict` with its `main_revision`. If the user can choose between two page texts, add both texts."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
-        main, mine = await asyncio.gather(
+        main_text, own_text = await asyncio.gather(
             self._load_text(self.at.revision_ref(self.revisions.main), page.id), self._load_text(self.at, page.id)
         )
-        return replace(conflict, main_revision=self.revisions.main, main=main, text=mine)
+        return replace(conflict, main_revision=self.revisions.main, main=main_text, text=own_text)
 
     async def _load_text(self, at: ContentRef, page_id: str) -> str:
         raw = await page_source(self.live, at, page_id)

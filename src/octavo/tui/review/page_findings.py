@@ -131,7 +131,7 @@ class PageFindings:
 
         kind = "suggestion" if with_suggestion else "comment"
         change = LocalChange(f"add the pending {kind}", apply, undo, f"Removed the pending {kind}.")
-        app.writes.change(change, message=f"Added a pending {kind}. Submit your review to send it.")
+        app.writes.apply_change(change, message=f"Added a pending {kind}. Submit your review to send it.")
 
     def dismiss(self, app: Shell) -> None:
         """Hide the selected finding until its words change. Undo shows the finding again."""
@@ -146,7 +146,7 @@ class PageFindings:
             self._findings.restore(page_key, selected.key)
 
         change = LocalChange("dismiss the finding", apply, undo, "The finding is shown again.")
-        app.writes.change(change, message="Dismissed the finding until its words change.")
+        app.writes.apply_change(change, message="Dismissed the finding until its words change.")
 
 
 def pending_comment(at: ChangeRequestRef, page_id: str, block_key: str, text: str) -> NewWrite:

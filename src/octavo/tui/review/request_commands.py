@@ -360,14 +360,14 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
     app.ask(dialog, on_answer)
 
 
-def comment_on_whole(app: Shell, target: RequestTarget) -> None:
+def comment_on_request(app: Shell, target: RequestTarget) -> None:
     """Open the composer for a comment on the change request as a whole."""
     thread_actions.start_thread(
         app, target.at, page_id=None, node=None, title=target.name, excerpt=target.change_request.title
     )
 
 
-why_no_comment_on_whole = requires("comment")
+why_no_request_comment = requires("comment")
 """Function that returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
@@ -404,7 +404,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_edit_details, why_not=requires("edit")),
         Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,
-                writes=True, run=comment_on_whole, why_not=why_no_comment_on_whole),
+                writes=True, run=comment_on_request, why_not=why_no_request_comment),
     ),
     context="change requests",
     no_target="Select a change request first.",

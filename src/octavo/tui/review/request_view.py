@@ -43,7 +43,7 @@ from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree, diff_of
 from octavo.tui.review.page_blame import BlameScreen, BlameTarget
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import FINDING_COMMANDS, REVERT_COMMANDS, PageFindings, SelectedChange
-from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_request, why_no_request_comment
 from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.review.review_submission import open_review_dialog, why_no_review
@@ -184,14 +184,14 @@ def _is_whole_selected(view: ChangeRequestScreen) -> bool:
 
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
     if _is_whole_selected(view):
-        comment_on_whole(app, view.request_target)
+        comment_on_request(app, view.request_target)
     else:
         view.page_discussion.comment_on_page()
 
 
 def _why_no_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None:
     if _is_whole_selected(view):
-        return why_no_comment_on_whole(app, view.request_target)
+        return why_no_request_comment(app, view.request_target)
     return view.page_discussion.why_no_comment(is_whole_page=True)
 
 

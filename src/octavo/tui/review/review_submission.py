@@ -52,7 +52,7 @@ def accept_notes(app: Shell, notes: Sequence[ProposedNote]) -> None:
     name = "the note" if len(notes) == 1 else plural(len(notes), "note")
     change = LocalChange(f"accept {name}", apply, undo, f"Proposed {name} again.")
     pronoun = "it" if len(notes) == 1 else "them"
-    app.writes.change(change, message=f"Accepted {name}. Submit your review to send {pronoun}.")
+    app.writes.apply_change(change, message=f"Accepted {name}. Submit your review to send {pronoun}.")
 
 
 def discard_note(app: Shell, note: ProposedNote) -> None:
@@ -64,7 +64,7 @@ def discard_note(app: Shell, note: ProposedNote) -> None:
     async def undo() -> None:
         await app.session.proposed_notes.undo_discard([note])
 
-    app.writes.change(
+    app.writes.apply_change(
         LocalChange("discard the note", apply, undo, "Proposed the note again."), message="Discarded the note."
     )
 
@@ -78,7 +78,7 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
             return bool(await app.session.proposed_notes.accept([note], body=text, draft_key=draft_key))
 
         change = LocalChange("accept the note", apply)
-        app.writes.change(change, message="Accepted the note. Submit your review to send it.")
+        app.writes.apply_change(change, message="Accepted the note. Submit your review to send it.")
 
     title = f"Edit and accept a note of {note.source}"
     _open_composer(app, note.at, draft_key, title, save, edited=note.body, verb="accept", is_recoverable=False)

@@ -254,7 +254,7 @@ async def add_suggestions(
 
     suggestions_text = plural(len(writes), "pending suggestion")
     change = LocalChange(f"add {suggestions_text}", apply, undo, f"Removed {suggestions_text}.")
-    app.writes.change(change, message=f"Added {suggestions_text}. Submit your review to send the suggestions.")
+    app.writes.apply_change(change, message=f"Added {suggestions_text}. Submit your review to send the suggestions.")
     on_done()
 
 

@@ -217,10 +217,10 @@ def edit_text(
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
-    """Open a kept file in the editor again, and return what the user saved. `run_editor` explains `save_text`."""
+    """Edit the kept file of an earlier edit again. Return what the user saved. `run_editor` explains `save_text`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
-        program = list(command) or _editor(os.environ)
+        program = list(command) or _editor_command(os.environ)
         if isinstance(program, NotEdited):
             return program
         return _run([*program, str(path)], path, os.environ, None, save_text)
@@ -269,7 +269,7 @@ def run_editor(
     """Open a text as a new private file in an editor, and return what the user saved. Before the file is deleted,
     `save_text` stores the text and returns an error message or an empty string. If the text cannot be read or stored,
     the file is kept with `note`."""
-    program = list(command) or _editor(environment)
+    program = list(command) or _editor_command(environment)
     if isinstance(program, NotEdited):
         return program
     if len(text.encode(errors="surrogatepass")) > MAX_TEXT_BYTES:
@@ -369,7 +369,7 @@ def _exit_reason(code: int) -> str:
     return f"exited with status {code}"
 
 
-def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
+def _editor_command(environment: Mapping[str, str]) -> list[str] | NotEdited:
     command = environment.get("VISUAL") or environment.get("EDITOR") or ""
     if command.strip():
         try:

@@ -92,7 +92,7 @@ class PoliteThread:
             if not work.step():
                 with self._has_work:
                     self._pending_works.remove(work)
-                del work  # Otherwise, the page of this work stays in memory until the next work.
+                del work  # Otherwise, the variable keeps the page in memory while the thread waits.
 
 
 background_thread = PoliteThread()

@@ -159,14 +159,14 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return self.SHOWS_EXPLANATION or any(choice.detail and choice.disabled_reason for choice in self._choices)
 
     @property
-    def has_row_details(self) -> bool:
-        """True if each row shows the explanation after the title."""
+    def has_row_explanations(self) -> bool:
+        """True if each row shows the explanation of its choice after the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
 
     def draw(self, matched: MatchedChoice[T]) -> Row:
         choice = matched.choice
         title = self.highlighted_title(matched)
-        detail = safe(choice.explanation) if self.has_row_details else Content("")
+        detail = safe(choice.explanation) if self.has_row_explanations else Content("")
         title_column = fit(title, self._title_width) if detail else title
         text = Content.assemble(title_column, "   ", (detail.plain, "$octavo-muted")) if detail else title_column
         return Row(

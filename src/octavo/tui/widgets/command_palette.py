@@ -248,7 +248,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         choice = matched.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.disabled_reason else "$primary")
         # Rows do not show the disabled reason, because it is shown below the list.
-        detail = choice.detail if self.has_row_details else ""
+        detail = choice.detail if self.has_row_explanations else ""
         text = Content.assemble(
             fit(keys, _KEY_COLUMN_WIDTH),
             "  ",
