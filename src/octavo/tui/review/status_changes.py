@@ -310,7 +310,7 @@ class BulkAction:
     """Command that acts on several change requests at once."""
 
     verb: str
-    """Label of the button, such as `Approve`."""
+    """Verb before the change requests, such as `Request reviews of`. Its first word is the label of the button."""
     past_verb: str
     """Verb in messages, such as `Approved`."""
     intro: str
@@ -418,7 +418,7 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
         return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, new_ids))
 
     intro = "People with a review of a change request get a new request, which makes their review outdated."
-    _start_plan(app, target, BulkAction("Request", "Requested reviews of", intro, plan, "edit", UNDECIDED))
+    _start_plan(app, target, BulkAction("Request reviews of", "Requested reviews of", intro, plan, "edit", UNDECIDED))
 
 
 def _start_plan(app: Shell, target: RequestTarget, action: BulkAction) -> None:
@@ -429,11 +429,11 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
     with opening(app, f"Checking {plural(len(target.selected), 'change request')}…", "Could not check them"):
         planned_writes = list(await asyncio.gather(*(_plan(app, each, action) for each in target.selected)))
     sendable = [each for each in planned_writes if each.send is not None]
-    skipped_count = len(planned_writes) - len(sendable)
+    skipped_count, label = len(planned_writes) - len(sendable), action.verb.partition(" ")[0]
 
     dialog = ConfirmDialog(
         f"{action.verb} {plural(len(sendable), 'change request')}?" if sendable else f"{action.verb} change requests",
-        verb=f"{action.verb} {len(sendable)}" if sendable else action.verb,
+        verb=f"{label} {len(sendable)}" if sendable else label,
         intro=action.intro,
         info_rows=[each.info_row for each in planned_writes],
         after=f"{plural(skipped_count, 'change request')} will not change." if skipped_count and sendable else "",
@@ -469,13 +469,14 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
         return _undo_of_all([replace(each, send=each.undo, undo=None) for each in sent], view.refresh_data)
 
     requests_text = plural(len(planned), "change request")
+    action_text = f"{action.verb.lower()} {requests_text}"
     if isinstance(view, ListView):
         view.rows.selection.clear()
     app.writes.send(
-        f"{action.verb.lower()} {requests_text}",
+        action_text,
         _send_all(planned, lambda text: f"{action.past_verb} {text}", on_sent),
         message=f"{action.past_verb} {requests_text}.",
-        no_undo_reason="" if planned[0].undo is not None else f"You cannot undo “{action.verb.lower()}” by pressing u.",
+        no_undo_reason="" if planned[0].undo is not None else f"You cannot undo “{action_text}” by pressing u.",
         make_undo=undo if planned[0].undo is not None else None,
     )
 
