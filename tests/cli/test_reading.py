@@ -281,6 +281,13 @@ def test_search_in_a_new_folder_waits_until_its_pages_are_indexed(demo: CommandL
     assert found
 
 
+def test_search_finds_text_that_was_just_added_to_a_folder(demo: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Notes\n\nTides.\n", "utf-8")
+    assert demo.run("search", "tides", "--folder", str(tmp_path), "--json", "kind").json
+    (tmp_path / "README.md").write_text("# Notes\n\nTides and zebrafish.\n", "utf-8")
+    assert demo.run("search", "zebrafish", "--folder", str(tmp_path), "--json", "kind").json
+
+
 def test_search_finds_pages_comments_and_change_requests(demo: CommandLine) -> None:
     pages = demo.run("search", "webhook", "--demo", "--json", "ref,kind,score").json
     assert pages[0]["ref"] == "harbour-api:how-to/guides/webhooks"

@@ -169,6 +169,7 @@ def open_folder(
         return sentences
 
     async def wait_until_indexed() -> None:
+        await wait_until_loaded()  # Indexing starts when all files are loaded.
         await run_in_thread(opened.wait_until_indexed)
 
     label = path.resolve().name or str(path)

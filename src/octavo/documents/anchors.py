@@ -17,9 +17,9 @@ _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
 """ASCII replacements of letters in anchors, such as `ss` for `ß`."""
-_ROMAN_LETTERS = _LETTERS | dict(zip(map(ord, "ёєжїхчшщюя"), re.findall("..", "yoyezhyikhchshshyuya"), strict=True))
+_ROMAN_FORMS = _LETTERS | dict(zip(map(ord, "ёєжїхчшщюя"), re.findall("..", "yoyezhyikhchshshyuya"), strict=True))
 """Also the Latin letters that GitBook writes in anchors for Cyrillic letters. A soft sign becomes a mark to remove."""
-_ROMAN_LETTERS.update(str.maketrans("абвгґдезийіклмнопрстуфцыэьъ", "abvggdeziiiklmnoprstufcye\u0301\u0301"))
+_ROMAN_FORMS.update(str.maketrans("абвгґдезийіклмнопрстуфцыэьъ", "abvggdeziiiklmnoprstufcye\u0301\u0301"))
 _HANGUL = re.compile("[\u1100-\u11ff]+")
 """Letters of Korean words, which GitBook often leaves out of anchors."""
 _UMLAUT = re.compile("(?<=[aou])e")
@@ -138,8 +138,7 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 @lru_cache(10_000)  # Cached: each link to a missing heading is compared with all headings.
 def _comparison_key(anchor: str, strictness: int) -> str:
-    romanized = fold(anchor).removeprefix("id-").translate(_ROMAN_LETTERS)
-    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", romanized))
+    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-").translate(_ROMAN_FORMS)))
     words = _WORDS.findall(plain if strictness == 3 else _COMPARISON_SIGNS.sub("", plain))
     key = "".join(word for word in words if strictness == 3 or word != "and")
     return key if strictness > 1 else _UMLAUT.sub("", key) if strictness == 1 else _HANGUL.sub("", key)
