@@ -323,6 +323,13 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
         pytest.param(
             "unsent draft",
+            "unsent draft: a request for changes",
+            inbox_facts(drafts=(Draft("review s c changes-requested", "Half a", at_hour(6)),)),
+            inbox_facts(drafts=(Draft("conflict s k", "Half a", at_hour(6)),)),
+            id="a draft of a review, which names its dialog",
+        ),
+        pytest.param(
+            "unsent draft",
             "unsent draft: a reply",
             inbox_facts(drafts=(Draft("reply s k", "Half a", at_hour(6)),)),
             inbox_facts(drafts=(Draft("conflict s k", "Half a", at_hour(6)),)),

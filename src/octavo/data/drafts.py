@@ -356,6 +356,16 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "details": "page options",
     }
 )
+_REVIEW_NAMES = {"approved": "an approval", "changes-requested": "a request for changes"}
+
+
+def draft_name(draft_key: str) -> str:
+    """Return what the draft with this key is, such as `a reply` or `an approval`."""
+    kind, verdict = draft_key.partition(" ")[0], draft_key.rpartition(" ")[2]
+    names = _REVIEW_NAMES if kind == "review" else {}
+    return names.get(verdict) or KIND_NAMES.get(kind, "a draft")
+
+
 CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
 """Kinds of drafts about a change request as a whole, not about a page or thread."""
 _PENDING_EDIT_PREFIX = "held "

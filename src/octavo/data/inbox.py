@@ -32,7 +32,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, unsent_draft
+from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, draft_name, unsent_draft
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix, one_line_text
@@ -473,7 +473,7 @@ class _InboxBuild:
             unsent = unsent_draft(draft.key)
             if unsent.kind in KIND_NAMES and draft.key not in pending_edit_keys:
                 row = self._draft_row(draft, unsent.at, unsent.thread_id, unsent.kind)
-                reason_text = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
+                reason_text = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {draft_name(draft.key)}"
                 stamp = f"{draft.key} {_iso(draft.saved_at)}"
                 row.reasons.append(_RowReason("unsent draft", reason_text, draft.saved_at, stamp))
 

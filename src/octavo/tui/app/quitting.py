@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.api.operation import SpaceRef
-from octavo.data.drafts import KIND_NAMES, Draft
+from octavo.data.drafts import Draft, draft_name
 from octavo.data.state_db import NotSaved
 from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.external_links import copy_text, is_too_long_to_copy
@@ -168,7 +168,7 @@ class UnsavedDrafts(ConfirmDialog):
 
 
 def _kind(draft: Draft) -> str:
-    return KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()
+    return draft_name(draft.key).capitalize()
 
 
 NOTICE_SECONDS = 15.0
