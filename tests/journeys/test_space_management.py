@@ -279,6 +279,14 @@ async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage)
         await run.until(lambda: "Harbour API" in titles(run), "list the old title again")
 
 
+async def test_page_tree_shows_the_new_title_of_its_space(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("⚓ Harbour API ▾", "Harbour API › Welcome")
+        await run.ask(spaces.Update(at=SpaceRef(space_id="harbour-api"), title="Quay API"), NOOR)
+        await run.press("r")
+        await run.see("⚓ Quay API ▾", "Quay API › Welcome")
+
+
 @pytest.mark.before_release
 async def test_u_deletes_a_duplicated_space(stage: Stage) -> None:
     async with stage.play(NOOR) as run:

@@ -156,6 +156,7 @@ class SpaceList:
         self._close_removed()
         if open_space.space is not None:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
+            open_space.nav.show_title(open_space.space)
             open_space.show_status()
         elif self.requested_route is None and self._opens_last_space:
             last_space_id = open_space.shell.session.state.get_value("space")

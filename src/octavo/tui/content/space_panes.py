@@ -408,14 +408,18 @@ class Navigation(Vertical):
         """Show the tree of spaces, or the tree of the pages of `space`. If `takes_focus`, the tree gets the focus."""
         for pane in self.query_children(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == tree_name
-        title = "SPACES"
-        if tree_name == "pages" and space is not None:
-            title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
-        self.query_one("#nav-title", Static).update(Content(title))
+        self.show_title(space)
         if takes_focus:
             (self.spaces_tree if tree_name == "spaces" else self.pages_tree).focus()
         if tree_name == "spaces" and space is not None:
             self.spaces_tree.select_hidden(space.id)
+
+    def show_title(self, space: Space | None) -> None:
+        """Show `SPACES` above the tree of spaces, or the title of `space` above the tree of its pages."""
+        title = "SPACES"
+        if space is not None and not self.query_one(SpacesPane).display:
+            title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
+        self.query_one("#nav-title", Static).update(Content(title))
 
     def show_first_titles(self, titles: Sequence[str]) -> None:
         """Show the first titles of a folder while its pages are loading."""
