@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, spaces
+from octavo.api.operation import SpaceRef
+from octavo.tui.core.routes import ToPage
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
 
@@ -133,6 +135,17 @@ async def test_back_returns_to_a_page_that_was_opened_twice(stage: Stage) -> Non
         await run.see("› Quickstart")
         await run.press("<")
         await run.see("Harbour API › Welcome")
+
+
+async def test_back_to_a_deleted_space_says_that_the_space_was_not_found(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        run.app.go(ToPage("handbook"))
+        await run.see("Handbook › How we work")
+        await run.ask(spaces.Delete(at=SpaceRef(space_id="harbour-api")), "noor-haddad")
+        await run.press("r", "less_than_sign")
+        await run.hear("Could not find the space harbour-api in Saltmarsh Instruments.")
+        await run.see("Handbook › How we work")
 
 
 @pytest.mark.before_release

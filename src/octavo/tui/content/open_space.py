@@ -218,6 +218,8 @@ class OpenSpace(SpacePanes):
         if self.space is not None and visit.space_id == self.space.id and self.pages is not None:
             self.open_page(visit.page_id, add_to_history=False, position=visit.position)
             self.pages_tree.select_hidden(visit.page_id)
+        elif reason := self.shell.workspace.why_no_space(visit.space_id):
+            self.shell.say(reason, tone="care")
         else:
             self.show_space(visit.space_id, visit.page_id, add_to_history=False, position=visit.position)
 
