@@ -155,6 +155,22 @@ async def test_u_restores_a_deleted_space(stage: Stage) -> None:
         await run.until(lambda: "Harbour API" in titles(run), "list the space again")
 
 
+async def test_open_space_is_closed_if_another_space_is_deleted_right_after_it(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        await focus_space_tree(run, "Harbour API")
+        run.gate.shut(spaces.List)
+        for title in ("Harbour API", "Limpet manual"):
+            await focus_space_tree(run, title)
+            await run.press("X")
+            await run.see(f"Type {title} to confirm.")
+            await run.press(*title, "enter")
+            await run.hear(f"Deleted {title}.")
+        run.gate.open()
+        await run.until(lambda: not {"Harbour API", "Limpet manual"} & titles(run).keys(), "remove both spaces")
+        await run.see("The open space was deleted or moved.")
+        assert "Three things to know" not in run.text
+
+
 @pytest.mark.before_release
 async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
     async with stage.play(NOOR) as run:

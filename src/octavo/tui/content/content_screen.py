@@ -54,8 +54,6 @@ class SpaceList:
         self._screen, self._open_space = screen, open_space
         self.requested_route: ToPage | None = None
         """Page to open as soon as the spaces are loaded. None if no page is requested."""
-        self._removed_id = ""
-        """ID of a space or collection that was deleted or moved away, while the server still lists it, else empty."""
         self._opens_last_space = True
         """True while the last read space, or the first, opens without a command as soon as the spaces are loaded."""
         self._created_id = ""
@@ -105,29 +103,23 @@ class SpaceList:
             self._collections,
             selected_item,
             self._select_when_listed,
-            self._close_when_unlisted,
+            self._close_removed,
         )
 
     def _select_when_listed(self, item_id: str) -> None:
         self._created_id = item_id
         self.show()
 
-    def _close_when_unlisted(self, item_id: str) -> None:
-        self._removed_id = item_id
-        self.show()
-
-    def _close_removed(self) -> None:
+    def _close_removed(self, item_id: str) -> None:
         open_space = self._open_space
-        if self._removed_id and open_space.shell.workspace.space(self._removed_id) is None:
-            if open_space.space is not None and open_space.space.id == self._removed_id:
-                open_space.close()
-                open_space.clear_panes()
-                open_space.page_view.state.show_reason(
-                    "The open space was deleted or moved.", "Press enter to open the selected space."
-                )
-                open_space.show_status()
-                self._opens_last_space = False
-            self._removed_id = ""
+        if open_space.space is not None and open_space.space.id == item_id:
+            open_space.close()
+            open_space.clear_panes()
+            open_space.page_view.state.show_reason(
+                "The open space was deleted or moved.", "Press enter to open the selected space."
+            )
+            open_space.show_status()
+            self._opens_last_space = False
 
     def show(self) -> None:
         """Draw the tree of spaces again. Open the requested page. If none is requested and no space is open, open the
@@ -153,7 +145,6 @@ class SpaceList:
             show_load_error(open_space.nav.spaces_tree, "Could not refresh the spaces", snapshot.error)
         elif (error := self._screen.subscriptions.snapshot("collections").error) is not None:
             open_space.nav.spaces_tree.state.fail("Could not load the collections", str(error))
-        self._close_removed()
         if open_space.space is not None:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
             open_space.nav.show_title(open_space.space)
