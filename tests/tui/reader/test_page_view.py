@@ -585,15 +585,19 @@ async def test_selected_text_is_never_replaced_by_other_text() -> None:
         assert app.screen.get_selected_text() in (None, "Paragraph 2")
 
 
-async def test_link_at_which_a_text_selection_ends_is_not_followed() -> None:
+@pytest.mark.parametrize(("start", "end", "followed"), [((2, 0), (8, 2), []), ((8, 2), (7, 2), ["guide.md"])])
+async def test_link_at_which_a_text_selection_ends_is_not_followed(
+    start: tuple[int, int], end: tuple[int, int], followed: list[str]
+) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown("Words before.\n\nSee [the guide](guide.md) for more.\n", key="p")
         await pilot.pause()
-        for kind, x, y in ((events.MouseDown, 2, 0), (events.MouseMove, 8, 2), (events.MouseUp, 8, 2)):
+        for kind, (x, y) in ((events.MouseDown, start), (events.MouseMove, end), (events.MouseUp, end)):
             app.post_message(kind(None, x, y, 1, 1, 1, False, False, False, x, y))
             await pilot.pause()
-        assert links(app) == []
-        assert app.screen.get_selected_text() == "Words before.\n\nSee the"
+        assert [href for href, _ in links(app)] == followed
+        assert app.screen.get_selected_text() == ("he" if followed else "Words before.\n\nSee the")
+        app.said.clear()
         await pilot.click(app.pane, offset=(8, 2))
         assert links(app) == [("guide.md", False)]

@@ -523,7 +523,7 @@ class Clickables(PanePart):
             ),
             None,
         )
-        if clickable is not None and self.viewport.widget.text_selection is None:
+        if clickable is not None and not self._has_selected_text:
             self._open_clickable(clickable, event.ctrl)
             return
         covered_rows = self.viewport.contents.sticky_row_count(self.viewport.top)
@@ -533,6 +533,15 @@ class Clickables(PanePart):
             spans = self.cursor.spans_of(chunk_index)
             if (span := next((each for each in spans if each.block is block), None)) is not None:
                 self.cursor.select(span, scroll_to=None)
+
+    @property
+    def _has_selected_text(self) -> bool:
+        """True if the user has selected text with the mouse. A click that moves by one cell does not count."""
+        selection = self.viewport.widget.text_selection
+        if selection is None or selection.start is None or selection.end is None:
+            return selection is not None
+        width, height = selection.end - selection.start
+        return height > 0 or width > 2
 
     # Painting
 
