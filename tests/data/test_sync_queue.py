@@ -323,7 +323,7 @@ class SyncQueueRun(RuleBasedStateMachine):
         self.note_ages([])
         while True:
             free, ranks = self.free(), {url: self.rank(url) for url in self.queue.requests}
-            request = self.queue.next(self.now, self.allowed)
+            request = self.queue.start_one(self.now, self.allowed)
             if request is None:
                 assert not any(rank <= Rank.AWAITED for rank in free.values()), "The user waits for a request only"
                 return
@@ -403,12 +403,12 @@ def test_each_want_is_satisfied_once_in_long_runs() -> None:
 def test_two_requests_of_the_six_stay_free_for_the_user() -> None:
     queue = SyncQueue(lambda url: None)
     queue.set_needed("prefetch", [NeededResponse(get(u), u, "prefetch", Rank.AWAITED) for u in URLS[:6]], START)
-    started = [request.url for request in iter(lambda: queue.next(START), None)]
+    started = [request.url for request in iter(lambda: queue.start_one(START), None)]
     assert started == URLS[:MAX_BACKGROUND]
     queue.prioritize(URLS[5])
-    assert [request.url for request in iter(lambda: queue.next(START), None)] == URLS[5:6]
+    assert [request.url for request in iter(lambda: queue.start_one(START), None)] == URLS[5:6]
     queue.prioritize(URLS[0])
-    started = [request.url for request in iter(lambda: queue.next(START), None)]
+    started = [request.url for request in iter(lambda: queue.start_one(START), None)]
     assert started == URLS[4:5], "a request that the user waits for uses no place of the background"
 
 
@@ -417,10 +417,10 @@ def test_no_request_of_the_background_waits_before_the_next_of_the_user() -> Non
     for url in URLS[:MAX_REQUESTS]:
         queue.add(NeededResponse(get(url), url, "view", Rank.NOW), START)
     queue.set_needed("prefetch", [NeededResponse(get(URLS[6]), URLS[6], "prefetch", Rank.AWAITED)], START)
-    started = [request.url for request in iter(lambda: queue.next(START), None)]
+    started = [request.url for request in iter(lambda: queue.start_one(START), None)]
     assert started == URLS[:MAX_REQUESTS]
     queue.drop("view", URLS[:1])
-    request = queue.next(START)
+    request = queue.start_one(START)
     assert request is not None
     assert request.url == URLS[6]
 
@@ -435,18 +435,18 @@ class TestPauses:
 
     def test_pause_doubles_once_for_requests_that_fail_together(self) -> None:
         queue, now, pauses = self.queue(), START, []
-        together = [queue.next(now) for _ in range(MAX_BACKGROUND)]
+        together = [queue.start_one(now) for _ in range(MAX_BACKGROUND)]
         for request in filter(None, together):
             queue.end(request, NotSent("No."), now)
         for _ in range(6):
             at = queue.wake_at(now)
             assert at is not None
-            assert queue.next(at - timedelta(seconds=0.1)) is None
+            assert queue.start_one(at - timedelta(seconds=0.1)) is None
             pauses.append((at - now).total_seconds())
             now = at
-            probe = queue.next(now)
+            probe = queue.start_one(now)
             assert probe is not None
-            assert queue.next(now) is None, "One request probes"
+            assert queue.start_one(now) is None, "One request probes"
             queue.end(probe, NotSent("No."), now)
         assert pauses == [5, 10, 20, 40, 60, MAX_UNREACHED_PAUSE.total_seconds()]
 
@@ -454,7 +454,7 @@ class TestPauses:
     def test_pause_after_refusals_of_all_requests_grows_to_five_minutes(self, error: type[ApiError]) -> None:
         queue, now = self.queue(1), START
         for _ in range(9):
-            request = queue.next(now)
+            request = queue.start_one(now)
             assert request is not None
             queue.end(request, error("No."), now)
             before, now = now, queue.wake_at(now) or now
@@ -463,45 +463,45 @@ class TestPauses:
     @pytest.mark.parametrize("error", [RateLimited, ServerError])
     def test_retry_after_is_respected_despite_other_responses(self, error: type[ApiError]) -> None:
         queue = self.queue(3)
-        one, other = queue.next(START), queue.next(START)
+        one, other = queue.start_one(START), queue.start_one(START)
         assert one is not None
         assert other is not None
         retry_at = START + timedelta(minutes=20)
         queue.end(one, error("No.", Trace(retry_at=retry_at)), START)
         queue.end(other, None, START)
         assert queue.wake_at(START) == retry_at
-        assert queue.next(retry_at - timedelta(seconds=1)) is None
-        assert queue.next(retry_at) is not None
+        assert queue.start_one(retry_at - timedelta(seconds=1)) is None
+        assert queue.start_one(retry_at) is not None
 
     def test_three_failures_in_a_row_cause_a_pause(self) -> None:
         queue = self.queue(14)
         for error in [*[ServerError("No.")] * (MAX_FAILURES - 1), None, *[Lost("No.")] * MAX_FAILURES]:
-            request = queue.next(START)
+            request = queue.start_one(START)
             assert request is not None
             queue.end(request, error, START)
-        assert queue.next(START) is None
+        assert queue.start_one(START) is None
         assert queue.wake_at(START) == START + FIRST_PAUSE
 
     def test_requests_of_the_user_ignore_the_pause_and_end_it(self) -> None:
         queue = self.queue()
-        request = queue.next(START)
+        request = queue.start_one(START)
         assert request is not None
         queue.end(request, NotSent("No."), START)
-        assert queue.next(START) is None
+        assert queue.start_one(START) is None
         queue.add(NeededResponse(get("view"), "view", "view", Rank.NOW), START)
-        open_reads = queue.next(START)
+        open_reads = queue.start_one(START)
         assert open_reads is not None
         assert open_reads.url == "view"
         queue.end(open_reads, None, START)
-        assert queue.next(START) is not None
+        assert queue.start_one(START) is not None
 
     @pytest.mark.parametrize("error", [NotSent("No."), RateLimited("No.", Trace(retry_at=START + timedelta(hours=1)))])
     def test_clock_that_is_set_back_does_not_stop_the_background(self, error: ApiError) -> None:
         queue = self.queue()
-        request = queue.next(START)
+        request = queue.start_one(START)
         assert request is not None
         queue.end(request, error, START)
-        assert queue.next(START - timedelta(days=1)) is not None
+        assert queue.start_one(START - timedelta(days=1)) is not None
 
 
 def test_oldest_want_starts_after_at_most_eight_better_ones() -> None:
@@ -510,7 +510,7 @@ def test_oldest_want_starts_after_at_most_eight_better_ones() -> None:
     for number in range(2 * STARTS_PER_OLDEST):
         queue.add(NeededResponse(get(f"n{number}"), f"n{number}", "inbox", Rank.INBOX, "s", order=-number), START)
         queue.add(NeededResponse(get(f"v{number}"), f"v{number}", "poll", Rank.VISIBLE, "s"), START)
-        request = queue.next(START)
+        request = queue.start_one(START)
         assert request is not None
         queue.end(request, None, START)
         started.append(request.url)
@@ -520,11 +520,11 @@ def test_oldest_want_starts_after_at_most_eight_better_ones() -> None:
 def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
     queue = SyncQueue(lambda url: None)
     queue.add(NeededResponse(get("u"), "u", "poll", Rank.VISIBLE, "s"), START)
-    short = queue.next(START)
+    short = queue.start_one(START)
     queue.add(NeededResponse(get("u"), "u", "inbox", Rank.INBOX, "s", min_items=1000), START)
     assert short is not None
     queue.end(short, None, START)
-    whole = queue.next(START)
+    whole = queue.start_one(START)
     assert whole is not None
     assert (whole.min_items, whole.fingerprint) == (1000, "s")
 
@@ -533,12 +533,12 @@ def test_request_that_fails_twice_waits_for_the_next_pass() -> None:
     queue = SyncQueue(lambda url: None)
     queue.add(NeededResponse(get("u"), "u", "inbox", Rank.INBOX, "s"), START)
     for now, error in ((START, Unauthorized("No.")), (START + FIRST_PAUSE, PaginationError("It never ends."))):
-        request = queue.next(now)
+        request = queue.start_one(now)
         assert request is not None
         queue.end(request, error, now)
-    assert queue.next(START + MAX_PAUSE) is None
+    assert queue.start_one(START + MAX_PAUSE) is None
     queue.retry("inbox")
-    assert queue.next(START + MAX_PAUSE) is not None
+    assert queue.start_one(START + MAX_PAUSE) is not None
 
 
 def test_recheck_takes_the_most_overdue_within_its_limit() -> None:

@@ -126,8 +126,8 @@ class LazyClient:
         await (await self.client()).upload(url, content, size, media_type)
 
     async def client(self) -> Client:
-        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read, and
-        ValueError if the server must not get the key."""
+        """Return the client, which the first call creates. Raises Unauthorized if there is no API key, LocalFailure if
+        the key cannot be read, and ValueError if the server must not get the key."""
         from octavo.client.client import Client  # lazy: loads httpx
 
         if self._client is None:

@@ -116,7 +116,7 @@ def ignore_closed_pipe() -> Iterator[None]:
 
 
 def write_untrusted(text: str) -> None:
-    """Write text to standard output: on a terminal without unsafe characters, else unchanged. Raises Failure."""
+    """Write text to standard output. On a terminal, leave out unsafe characters. Raises Failure."""
     write_out(_safe_text(text) if is_terminal(sys.stdout) else text)
 
 

@@ -49,7 +49,7 @@ class StorageNames:
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
-        """Return the storage name of a session's account, or of its token while the account is unknown."""
+        """Return the storage name of an account, or of its token while the account is unknown. Save a new name."""
         if access.token is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, with which the next run computes the same digests

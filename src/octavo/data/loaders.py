@@ -45,7 +45,7 @@ def page_source_op(at: ContentRef, page_id: str) -> GetPage:
 
 
 async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
-    """Load a page. None if it does not exist. Raises ApiError."""
+    """Load a page. A page of a revision may come from the cache. None if it does not exist. Raises ApiError."""
     load = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
         page: Page = await load(op, rank=rank)

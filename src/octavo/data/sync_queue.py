@@ -2,7 +2,7 @@
 
     queue = SyncQueue(versions.get)
     queue.set_needed("inbox", needed_responses, now)    # all that the inbox needs. Current responses are not fetched
-    while (request := queue.next(now, is_allowed)):     # the request to start now
+    while (request := queue.start_one(now, is_allowed)):  # the started request
         ...
     version = queue.end(request, error, now)            # to be cached with the response
 
@@ -222,8 +222,8 @@ class SyncQueue:
         if url in self.requests:
             self.requests[url].is_stale = True
 
-    def next(self, now: datetime, is_allowed: Callable[[Rank], bool] = lambda rank: True) -> RunningRequest | None:
-        """Return the request to start now. None if no request may start. `is_allowed` returns whether background
+    def start_one(self, now: datetime, is_allowed: Callable[[Rank], bool] = lambda rank: True) -> RunningRequest | None:
+        """Start the next request, and return it. None if no request may start. `is_allowed` returns whether background
         requests of a rank may start."""
         ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, is_allowed)]
         if not ranks:

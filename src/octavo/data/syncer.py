@@ -184,7 +184,7 @@ class Syncer(Generic[R]):
             await self._change.wait()
 
     def is_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> bool:
-        """Return whether `wait_idle` would return at once."""
+        """Return whether `wait_idle` with the same arguments would return at once."""
         state = self._states.get(owner)
         if self._is_closed:
             return True
@@ -319,7 +319,7 @@ class Syncer(Generic[R]):
         return needed.as_due() if version is not None and version.error else needed
 
     async def _use_cached_responses(self, state: _OwnerState, needed_responses: Iterable[NeededResponse]) -> None:
-        """Pass cached responses to the planner, unless it has got them before. Fetch unreadable responses again."""
+        """Give the planner the cached values that it needs and does not have. Fetch unreadable responses again."""
         versions, with_value = self._cache.versions, [needed for needed in needed_responses if needed.needs_value]
         for start in range(0, len(with_value), READS_PER_SLICE):
             waiting_urls = self.queue.waiting_urls(with_value[start].owner)
@@ -401,7 +401,7 @@ class Syncer(Generic[R]):
 
     def _start_requests(self) -> None:
         self._is_start_scheduled, now = False, self._now()
-        while (request := self.queue.next(now, self._may_start)) is not None:
+        while (request := self.queue.start_one(now, self._may_start)) is not None:
             task = self._running[request] = self._tasks.start(self._run(request), name=request.url)
             # Unlike `finally` in the task, a callback also runs if the task is canceled before its first step.
             task.add_done_callback(partial(self._on_request_ended, request))

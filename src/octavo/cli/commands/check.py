@@ -277,7 +277,7 @@ def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], te
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Unless `is_printed`, print the findings with `prefix` before each path. Return the exit code for `--fail-on`."""
+    """Print notes, findings (unless `is_printed`) and the summary. Paths begin with `prefix`. Return the exit code."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

@@ -177,8 +177,8 @@ async def save_details(
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews from users. Send nothing if all reviews are requested already (`done`), or only some of them
-    (`changed`), because a second request would make reviews outdated."""
+    """Request reviews from users. If some are requested already, send nothing, because a second request would make
+    their reviews outdated. The result is then `changed`, or `done` if all are requested."""
     op = reviews.Request(at=at, users=tuple(user_ids))
     failure_prefix, if_not_found = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failure_prefix=failure_prefix, if_not_found=if_not_found)

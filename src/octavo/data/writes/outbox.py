@@ -564,7 +564,7 @@ def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how an entry is undone, and a list with the write that undoes it. Empty if no write is sent."""
+    """Return how, or why not, an entry is undone, and a list with the write that undoes it. Empty without a write."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

@@ -113,7 +113,7 @@ def change_entry(
 
 
 def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) -> StoredEntry | None:
-    """Delete a pending comment, and return its row. None if the comment is no longer pending."""
+    """Delete a pending comment and its `--once` key, and return its row. None if the comment is no longer pending."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
     row: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
     if row is not None:
@@ -122,7 +122,7 @@ def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) 
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
-    """Insert the row of `take_pending_comment` again, at its old position or else at the end."""
+    """Insert the row and the key of `take_pending_comment` again, at its old position or, if taken, at the end."""
     position, entry_id, state, record = stored
     _remember_once(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
@@ -309,7 +309,7 @@ class OutboxEntries:
     async def apply_to_all(
         self, entry_ids: Sequence[str], change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a transition to entries in one transaction. Return the entries that it has changed."""
+        """Apply a transition to entries in one transaction. Call `on_entry` for each changed entry. Return these."""
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -366,8 +366,8 @@ class OutboxEntries:
         may_remove: Callable[[OutboxEntry], bool],
         change: EntryTransition | None = None,
     ) -> tuple[OutboxEntry, ...]:
-        """In one transaction, delete those entries for which `may_remove` returns True, and apply `change` to the other
-        entries. Without `change`, these stay. Return the deleted and the changed entries."""
+        """In one transaction, delete each entry for which `may_remove` returns True, and call `on_removed` for it.
+        Apply `change` to the other entries, if given. Return the deleted and the changed entries."""
         now = self.now()
 
         def remove_or_change(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -69,9 +69,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` now and with each later response to `op`, until `slot` follows another operation. If `op` is
-        None, end the subscription. Without `refetch`, a response that is probably current is not fetched again. At
-        least `min_items` items of a list are loaded. Only `Rank.NOW` counts for the age in the top bar."""
+        """Call `show` now and with each later response to `op`, until `slot` follows another operation. Do nothing if
+        it follows `op` already. If `op` is None, end the subscription. Without `refetch`, do not fetch a response again
+        that is probably current. Load at least `min_items` items. Only `Rank.NOW` counts for the age in the top bar."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return

@@ -283,7 +283,7 @@ async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 async def _space_files(
     app: Shell, at: ContentRef, report: ReportProgress
 ) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the path segments and the content of `SUMMARY.md`, then of each page of a space. Show the progress."""
+    """Yield the path segments and the content of `SUMMARY.md`, then of each page. Show progress and skipped pages."""
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
@@ -392,8 +392,8 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for the path of a file to upload, and call `on_path` with the typed path. `kind` is the accepted kind of
-    file, such as `text`. To ask again, pass the rejected path as `path_text`, and the `problem`."""
+    """Ask for the path of a file to upload, until the file is usable. Then call `on_path` with the typed path. `kind`
+    is the accepted kind of file, such as `text`. A rejected `path_text` is shown again, with its `problem`."""
     folder = app.session.state.get_value(_UPLOAD_FOLDER_KEY)
     initial_path = path_text or (isinstance(folder, str) and folder) or "~/"
 

@@ -398,8 +398,7 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` now and with each later response to `op`, until `slot` follows another operation. Ends the
-        subscription if `op` is None. See `Subscriptions.follow`."""
+        """Follow `op` as `Subscriptions.follow` does. After the end of the session, do nothing, unless `op` is None."""
         if op is not None and not self.shell.has_session:
             return  # This callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

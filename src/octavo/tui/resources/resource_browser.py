@@ -601,7 +601,7 @@ class PendingNavigation:
         self._steps = 0
 
     def move(self, step: int) -> None:
-        """Move the selection in the list of tables by `step`, when the list is loaded. Never move up in total."""
+        """Remember to move the selection by `step` when the list of tables is loaded. Never move up in total."""
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:

@@ -199,7 +199,7 @@ async def _send_bulk_edit(
     form: SubmittedForm,
     deselect: Callable[[Iterable[str]], None],
 ) -> SendResult[DirectUndo]:
-    """Change all items but the first, which `form` has changed, until an error occurs."""
+    """Change all items but the first, which `form` has changed, until an error. Return the undo of all changes."""
     operation, first_arguments = form.operation, resource.arguments_for(arguments, items[0])
     values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in first_arguments}
     undo_sends: list[_Send] = []

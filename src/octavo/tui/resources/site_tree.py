@@ -50,7 +50,7 @@ class SitePartRow(Model):
 
 
 def title_of(part: SitePart) -> str:
-    """Return the title of a part. If the part has no title, the title of its space, or else its ID."""
+    """Return the title of a part. If the part has no title, the title of its space, its ID or `Untitled`."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
@@ -127,7 +127,7 @@ def movable_children(structure: SiteStructure, parent_part_id: str | None) -> li
 
 
 def position_after_step(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
-    """Return the position of a part after one step up (-1) or down (1). None if the part is already first or last."""
+    """Return the position of a part after one step up (-1) or down (1). None if the part cannot move further."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1

@@ -89,7 +89,7 @@ class TableState:
         self._sorted_items, self._sort_keys = (), {}
 
     def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
-        """Return the items in the order that the user has chosen."""
+        """Return the items in the order that the user has chosen. Items without a sort key come last."""
         column, items = self.sort_column, tuple(items)
         if column is None:
             return items
@@ -201,8 +201,8 @@ class DetailLoader:
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
-        """Return the loaded details of an item. Else begin to load them, and return `LOADING`. Empty if nothing to
-        load."""
+        """Return the details of an item. If they are not loaded yet, begin to load them, and return `LOADING`. Empty if
+        there is nothing to load."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()
@@ -267,7 +267,7 @@ class Details(VerticalScroll, can_focus=False):
     def show(
         self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_values: LabeledValues = ()
     ) -> None:
-        """Show the details of an item. `loaded_values` are the first lines. If `item` is None, show nothing."""
+        """Show the details of `item`, or nothing for None. First come `loaded_values`, which replace equal labels."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_values}
