@@ -371,6 +371,20 @@ def test_another_picture_is_no_edit_of_a_moved_picture(form: str) -> None:
         assert [merged.text_with_choice(side) for side in ("main", "request")] == [*sides]
 
 
+@pytest.mark.parametrize("marker", ["", "## "])
+def test_a_colored_text_that_one_side_moved_is_published_once(marker: str) -> None:
+    old, colored, renamed = (
+        f'{marker}<mark style="color:{color};">{name} Settings</mark>\n'
+        for color, name in (("orange", "Accessing"), ("red", "Accessing"), ("orange", "App"))
+    )
+    steps = "Tap a game to play it.\n\nTap the plus to import the games.\n"
+    main, request = f"{colored}\n{steps}", f"{steps}\n{renamed}"
+    for sides in ((main, request), (request, main)):
+        merged = merge(f"{old}\n{steps}", *sides)
+        expected = [f"{steps}\n{colored if side == main else renamed}" for side in sides]
+        assert [merged.text_with_choice(side) for side in ("main", "request")] == expected
+
+
 def test_lines_of_code_with_a_tag_after_html_stay_whole() -> None:
     for text in ("```\n</table>{% tabs %}\n```\n", "* ```\n  </pre>{% tabs %}\n  ```\n", "    </pre>{% tabs %}\n"):
         assert read_page(text).source == text

@@ -26,8 +26,10 @@ _WORD_LIMIT = 8_000
 """A text with more words is not compared word by word."""
 _MIN_SHARED = 0.4
 """Minimum share of the words of the shorter block that two related blocks have in common."""
-_NOTATION = re.compile(r"</?[a-z][^<>]*>|!\[[^\]\n]*\]\([^)\n]*\)|\\|\b_+|_+\b", re.I)
-"""HTML tags, pictures, backslashes, and underscores around words."""
+_NOTATION = re.compile(r"</?[a-z][^<>]*>|\\|\b_+|_+\b", re.I)
+"""HTML tags, backslashes, and underscores around words."""
+_PICTURE = re.compile(r"</?fig[^<>]*>|<img\b[^<>]*>|!\[[^\]\n]*\]\([^)\n]*\)", re.I)
+"""A picture, or a tag of a figure or its caption."""
 
 
 class Hunk(NamedTuple):
@@ -402,9 +404,7 @@ class _Counterparts:
         if len(unpaired_blocks) * len(candidates) > _MOVE_PAIR_LIMIT:
             return
         for old in unpaired_blocks:
-            free_blocks = (
-                candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived_blocks
-            )
+            free_blocks = (each for each in candidates if each.name == old.name and each not in arrived_blocks)
             possible_blocks = (each for each in free_blocks if self._may_move(old, each))
             closest_block = max(possible_blocks, key=lambda each: word_similarity(old, each), default=None)
             if (
@@ -436,7 +436,7 @@ class _Counterparts:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
-        words = WORD.findall(_NOTATION.sub("", block.source))  # Names of pictures are often similar by chance.
+        words = WORD.findall(_PICTURE.sub("", block.source))  # Names of pictures are often similar by chance.
         return len(words) >= _MIN_MOVED_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
