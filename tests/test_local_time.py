@@ -12,7 +12,7 @@ from octavo.api.comments import Comment
 from octavo.api.users import User
 from octavo.cli.event_log import LogEntry
 from octavo.client.policy import retry_sentence
-from octavo.data.inbox_marks import snooze_until
+from octavo.data.inbox_marks import end_of_snooze
 from octavo.local_time import localize
 from octavo.tui.core.item_info import item_details
 from octavo.tui.inbox.row_commands import snooze_end_label
@@ -63,11 +63,11 @@ def test_times_are_shown_on_the_local_day(move_to: MoveTo, monkeypatch: pytest.M
 
 def test_snooze_ends_in_the_local_morning(move_to: MoveTo) -> None:
     move_to("Asia/Kathmandu")
-    tomorrow = snooze_until("tomorrow", LATE)
+    tomorrow = end_of_snooze("tomorrow", LATE)
     assert tomorrow == datetime(2026, 3, 3, 2, 15, tzinfo=UTC)
     assert snooze_end_label(tomorrow.astimezone(UTC), LATE) == "Tue 08:00"
     assert snooze_end_label(LATE + timedelta(hours=1), LATE) == "03:15"
-    next_week = snooze_until("next week", LATE)
+    next_week = end_of_snooze("next week", LATE)
     assert snooze_end_label(next_week, LATE + timedelta(hours=12)) == "09 Mar", "Mon 08:00 would be taken for today"
 
 
@@ -76,6 +76,6 @@ def test_snooze_ends_in_the_local_morning(move_to: MoveTo) -> None:
 )
 def test_snooze_is_right_when_the_clocks_change(move_to: MoveTo, before_change: datetime) -> None:
     move_to("Europe/Berlin")
-    assert snooze_until("hour", before_change) == before_change + timedelta(hours=1)
-    morning = snooze_until("tomorrow", before_change - timedelta(hours=6))
+    assert end_of_snooze("hour", before_change) == before_change + timedelta(hours=1)
+    morning = end_of_snooze("tomorrow", before_change - timedelta(hours=6))
     assert f"{morning.astimezone():%d %H:%M}" == f"{localize(before_change):%d} 08:00"

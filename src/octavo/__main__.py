@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _exit(code: int) -> None:
-    """End the process at once. A normal exit would run code in threads in which pydantic could crash."""
+    """Run the exit functions, and end the process. A normal exit would run threads in which pydantic could crash."""
     import atexit
     from contextlib import suppress
 

@@ -12,7 +12,7 @@ import pytest
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import InboxRow
-from octavo.data.inbox_marks import MAX_MARKS, InboxMarks, snooze_until
+from octavo.data.inbox_marks import MAX_MARKS, InboxMarks, end_of_snooze
 from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb
 from tests.data.connections import refuse_to_save
 from tests.server.small_platform import START, Clock
@@ -182,10 +182,10 @@ async def test_older_state_file_keeps_its_data(tmp_path: Path, clock: Clock) -> 
 
 def test_later_is_in_an_hour_in_the_morning_or_on_monday() -> None:
     assert START.strftime("%A") == "Sunday"
-    assert snooze_until("hour", START) == START + timedelta(hours=1)
-    assert snooze_until("tomorrow", START).isoformat() == "2026-03-02T08:00:00+00:00"
-    assert snooze_until("next week", START).isoformat() == "2026-03-02T08:00:00+00:00"
-    assert snooze_until("next week", START + timedelta(days=1)).isoformat() == "2026-03-09T08:00:00+00:00"
+    assert end_of_snooze("hour", START) == START + timedelta(hours=1)
+    assert end_of_snooze("tomorrow", START).isoformat() == "2026-03-02T08:00:00+00:00"
+    assert end_of_snooze("next week", START).isoformat() == "2026-03-02T08:00:00+00:00"
+    assert end_of_snooze("next week", START + timedelta(days=1)).isoformat() == "2026-03-09T08:00:00+00:00"
 
 
 async def test_marks_are_saved_from_a_damaged_file_and_older_backups_have_none(tmp_path: Path, clock: Clock) -> None:

@@ -10,7 +10,7 @@ from octavo.api.operation import SpaceRef
 from octavo.data.live import Live
 from octavo.data.loaders import FILES_PER_REQUEST, find_file
 from octavo.documents.links import FileLink, resolve
-from octavo.documents.page_trees import link_targets_of
+from octavo.documents.page_trees import space_index_of_json
 from octavo.server import loader
 from octavo.server.app import Platform
 from octavo.server.handlers.spaces import get_current
@@ -39,7 +39,7 @@ async def test_file_outside_the_assets_is_found_by_its_path_only(
     full_path = url.removeprefix("../") if url.startswith("../") else f"guides/{url}"
     found = await find_file(live, SpaceRef(space_id=space), FileLink("", url.rpartition("/")[2], full_path))
     assert (found and found.git and found.git.path) == path
-    target = resolve(url, "guides/setup.md", link_targets_of(get_current(platform.context, space)))
+    target = resolve(url, "guides/setup.md", space_index_of_json(get_current(platform.context, space)))
     assert (target.file_id if isinstance(target, FileLink) else None) == (found and found.id)
 
 

@@ -29,7 +29,7 @@ from octavo.documents.links import (
     external_target,
     resolve,
 )
-from octavo.documents.page_trees import link_targets, link_targets_of
+from octavo.documents.page_trees import space_index_of, space_index_of_json
 from octavo.documents.source_reader import parse
 from tests.api.test_folding import ALIKE
 
@@ -437,6 +437,6 @@ def test_home_page_without_a_path_is_found_by_its_slug() -> None:
     home = {"id": "home", "type": "document", "title": "Tides", "slug": "tides", "path": "", "pages": []}
     pages = [home, {"id": "g", "type": "group", "title": "Guide", "slug": "guide", "path": "guide", "pages": []}]
     revision = {"space": "s", "pages": pages, "files": []}
-    assert resolve("../tides.md", "guide/first", link_targets_of(revision)) == PageLink("home")
+    assert resolve("../tides.md", "guide/first", space_index_of_json(revision)) == PageLink("home")
     tree = Revision.model_validate({"object": "revision", "id": "r", **revision})
-    assert resolve("../tides.md", "guide/first", link_targets(tree, "s")) == PageLink("home")
+    assert resolve("../tides.md", "guide/first", space_index_of(tree, "s")) == PageLink("home")

@@ -106,7 +106,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
             (links.FileLink("", "none.json"), "The OpenAPI file none.json was deleted."),
             (links.PageLink(more.id), "The link does not point to an OpenAPI specification."),
         ):
-            assert (await linked_files.load_from_link(session, at, place, target)).error == said
+            assert (await linked_files.load_specification_from_link(session, at, place, target)).error == said
 
 
 @pytest.mark.before_release
@@ -123,7 +123,7 @@ async def test_specification_is_found_in_a_list_of_several_pages(stage: Stage) -
     async with stage.play(change=add_specifications) as run:
         target = links.UrlLink(SPECIFICATION_URL, "pets.example")
         at = OrganizationRef(organization_id=history.ORGANIZATION)
-        found = await linked_files.load_from_link(run.app.session, at, None, target)
+        found = await linked_files.load_specification_from_link(run.app.session, at, None, target)
         assert "pets-119" in found.error, "the specification has no version that can be read"
 
 

@@ -50,7 +50,7 @@ class ArrayClaim(Claim):
 
 
 class ObjectClaim(Claim):
-    """A claim with named values, and no other values."""
+    """A claim that is an object with these `properties`, and no others."""
 
     type: Literal["object"] = "object"
     properties: dict[str, "DescribedClaim"]

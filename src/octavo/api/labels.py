@@ -147,7 +147,7 @@ def field_label(name: str) -> str:
 
 
 def heading_label(title: str) -> str:
-    """Return the title of a column inside a sentence: `LAST SEEN` gives “last seen”, and `SSO` is unchanged."""
+    """Return the title of a column for use inside a sentence: `LAST SEEN` gives “last seen”, `SSO` is unchanged."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 

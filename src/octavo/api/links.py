@@ -67,7 +67,7 @@ class Location(Model):
 
 
 class Link(Model):
-    """A link target, with the places that link to it. `target_reference` is None for some broken targets."""
+    """All links to one target. `target_reference` is None for some broken targets."""
 
     status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
     relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""

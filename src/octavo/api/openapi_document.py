@@ -139,12 +139,12 @@ class _Schemas:
         return shared
 
     def response_schema(self, spec: Spec) -> Json:
-        described: Json = _shorten_references(self._found[spec.response_type])
-        return described
+        schema: Json = _shorten_references(self._found[spec.response_type])
+        return schema
 
     def field(self, kind: Any, name: str) -> Json:
-        described: Json = _shorten_references(self.model_schema(kind)["properties"][name])
-        return described
+        schema: Json = _shorten_references(self.model_schema(kind)["properties"][name])
+        return schema
 
     def components(self) -> Json:
         used = {name: schema for name, schema in self._shared.items() if name not in self._inlined}

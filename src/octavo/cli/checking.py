@@ -344,7 +344,7 @@ async def _build_reference_check(
     checked_pages = {each.page.id: each.checked for each in loaded}
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
-    check = ReferenceCheck(page_trees.link_targets(revision, target.space.id, origins), checked_pages)
+    check = ReferenceCheck(page_trees.space_index_of(revision, target.space.id, origins), checked_pages)
     linked_ids = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_pages)
     pages = {page.id: page for page in revision.walk()}
     for each in await _load_pages(live, at, sorted(linked_ids)[:_MAX_LINKED_PAGES], page_to_read_op):

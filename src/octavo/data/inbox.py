@@ -243,7 +243,7 @@ def message_summary(message: Message) -> MessageSummary:
 
 
 def is_undecided(change_request: ChangeRequest) -> bool:
-    """Return whether a change request is open or a draft, and names its space."""
+    """Return whether a change request is open or a draft. False if the response does not name its space."""
     return change_request.status in UNDECIDED and change_request.space is not None
 
 
@@ -343,16 +343,16 @@ class _InboxBuild:
             for review in reviews
             if review.reviewer.id != self._my_id and (review.revision is None or review.revision == request.revision)
         ]
-        refusals = [
+        objections = [
             review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._my_id
         ]
-        current_refusals = [other for other in current_reviews if other.status == "changes-requested"]
+        current_objections = [other for other in current_reviews if other.status == "changes-requested"]
         approvals = [other for other in current_reviews if other.status == "approved"]
-        if current_refusals:
-            reason_text = f"{_reviewers(current_refusals)} requested changes"
-            stamp = " ".join(sorted(refusal.id for refusal in current_refusals))
-            self._add_reason(at, "changes requested", reason_text, _latest_time(current_refusals), stamp)
-        elif approvals and not refusals and request.status == "open" and not request.outdated:
+        if current_objections:
+            reason_text = f"{_reviewers(current_objections)} requested changes"
+            stamp = " ".join(sorted(objection.id for objection in current_objections))
+            self._add_reason(at, "changes requested", reason_text, _latest_time(current_objections), stamp)
+        elif approvals and not objections and request.status == "open" and not request.outdated:
             merge_remark = self._merge_remark(request, reviews)
             if merge_remark is not None:
                 reason_text = f"approved by {_reviewers(approvals)}{merge_remark}"

@@ -33,7 +33,7 @@ _MORNING_HOUR = 8
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of an inbox row, with the texts that the row had at `marked_at`."""
+    """States that an inbox row is done, snoozed or read, with the texts that the row had at `marked_at`."""
 
     key: str
     kind: MarkKind
@@ -193,7 +193,7 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
             marks[mark_key] = mark
 
 
-def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime) -> datetime:
+def end_of_snooze(choice: Literal["hour", "tomorrow", "next week"], now: datetime) -> datetime:
     """Return when a snooze ends: in an hour, tomorrow morning, or on Monday morning in local time."""
     if choice == "hour":
         return localize(now + timedelta(hours=1))

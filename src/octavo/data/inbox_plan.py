@@ -384,7 +384,7 @@ class InboxPlanner:
             if needed.url not in chosen_urls and page_counts.get(needed.url, 1) <= pages_left
         ]
         rechecks += choose(affordable_lists, pages_left)
-        # On servers that do not report the times of replies, an edited reply leaves the fingerprint unchanged.
+        # On servers without times of replies, the fingerprint is only their number. Edited replies do not change it.
         reply_lists = [each for each in not_due if isinstance(each.op, comments.ListReplies)]
         untimed_lists = [each for each in reply_lists if each.fingerprint.isdecimal()]
         for is_later in (False, True):

@@ -30,7 +30,7 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, changed_attributes, to_entries
 from octavo.documents.diff_restructuring import CONTAINERS, collapse_container
-from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
+from octavo.documents.diff_text import LETTER_WORDS, SLICE_LENGTH, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
@@ -319,7 +319,7 @@ def _size(draft: DraftEntry) -> int:
     return node.size if node else 0
 
 
-_WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*")
+_WORD = re.compile(rf"[{LETTER_WORDS}]|[^\W_{LETTER_WORDS}]+(?:['’][^\W_{LETTER_WORDS}]+)*")
 _COUNTED_RUNS = frozenset({"image", "icon", "math", "emoji"})
 _COUNTED_BLOCKS = frozenset(
     {"image", "file", "embed", "content-ref", "openapi", "divider", "include", "integration", "unknown"}
@@ -361,7 +361,7 @@ class _KeptWords:
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner):
                 return self.count_in_entries(inner)
             case RestructuredBlocks(old_blocks, new_blocks, entries=inner):
-                # The blocks limit the number, because the entries may contain words that are attributes of the blocks.
+                # At most the words of the blocks, because the entries may also contain titles, which are attributes.
                 return min(
                     self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
                 )

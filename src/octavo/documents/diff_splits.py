@@ -214,7 +214,7 @@ def _with_whole_nodes(
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
-    """Return the ranges of old and new texts that are connected by `pairs` (old index, new index)."""
+    """Group `pairs` (old index, new index) that share an index. Return the old and the new range of each group."""
     groups: list[tuple[range, range]] = []
     for i, j in sorted(pairs):
         if groups and (i in groups[-1][0] or j in groups[-1][1]):

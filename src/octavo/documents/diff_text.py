@@ -14,10 +14,10 @@ from octavo.documents.diff_nodes import ATOMIC_KINDS, style
 from octavo.documents.html import file_name
 from octavo.documents.sequences import DiffRange, diff_ranges, text_similarity
 
-WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
+LETTER_WORDS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
 """Japanese, Chinese, Korean and Thai letters for a regular expression in `[…]`. Each letter counts as a word."""
-_WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
-_WIDE = re.compile(f"[{WIDE_LETTERS}]")
+_WORD = re.compile(rf"[{LETTER_WORDS}]|[^\W_{LETTER_WORDS}]+(?:['’][^\W_{LETTER_WORDS}]+)*|[ \t\n]+|.", re.DOTALL)
+_LETTER_WORD = re.compile(f"[{LETTER_WORDS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
@@ -45,7 +45,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     old_tokens, new_tokens = split_tokens(old, link_texts), split_tokens(new, link_texts)
     ranges = _join_near_changes(diff_ranges(_token_keys(old_tokens), _token_keys(new_tokens)), old_tokens)
     if any(
-        _WIDE.match(token.text)
+        _LETTER_WORD.match(token.text)
         for diff_range in ranges
         if diff_range.equal
         for token in old_tokens[diff_range.i1 : diff_range.i2]
@@ -119,7 +119,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join changes that are separated only by white space and at most two characters (or one of `WIDE_LETTERS`)."""
+    """Join changes that are separated only by white space and at most two characters (or one of `LETTER_WORDS`)."""
     joined_ranges: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         is_inner = 0 < index < len(ranges) - 1
@@ -135,11 +135,11 @@ def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token])
 
 def _is_short(tokens: Sequence[Token]) -> bool:
     text = "".join(token.text for token in tokens).strip()
-    return len(text) <= (1 if _WIDE.search(text) else 2)
+    return len(text) <= (1 if _LETTER_WORD.search(text) else 2)
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes of a clause if more of its words changed than stayed. Applies only to scripts of `WIDE_LETTERS`."""
+    """Join the changes of a clause if more words changed than stayed, and one that stayed is in `LETTER_WORDS`."""
     joined_ranges: list[DiffRange] = []
     clause_ranges: list[DiffRange] = []
     for diff_range in ranges:
@@ -166,7 +166,7 @@ def _join_clause(parts: list[DiffRange], old_tokens: Sequence[Token]) -> list[Di
     if (
         len(changed_indexes) < 2
         or max(removed_count, added_count) <= len(unchanged_tokens)
-        or not any(_WIDE.match(token.text) for token in unchanged_tokens)
+        or not any(_LETTER_WORD.match(token.text) for token in unchanged_tokens)
     ):
         return parts
     first, last = parts[changed_indexes[0]], parts[changed_indexes[-1]]

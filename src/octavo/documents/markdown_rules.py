@@ -53,7 +53,7 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. The line of dashes may have more or fewer cells than the header, and a colon without dashes."""
+    """Parse a table. The line of dashes may have more or fewer cells than the header, or cells with only a colon."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH:
         return False
     if table(state, start, end, True):
@@ -634,7 +634,7 @@ _CJK_RANGES = (
 )
 """First and last letter of each range of Chinese, Japanese and Korean. Not a pattern, because compiling it is slow."""
 _SENTENCE_ENDS = ".:!?。：！？"
-_JOINING_WORDS = (",", "=", " and", " or")
+_JOINING_ENDS = (",", "=", " and", " or")
 _OTHER_MARKS = ("", "_", "~~")
 """Texts of tokens that begin or end formatted text next to bold text. Empty for links, code and HTML."""
 
@@ -755,7 +755,7 @@ def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list
         return True
     is_outside_spaced = (before[-1:] if is_start_spaced else after[:1]).isspace()
     is_one_line = all(_text_of(token) != "\n" for token in state.tokens[first[-1].token : last[0].token])
-    is_text = end.rstrip().endswith(_JOINING_WORDS) or start[:1] == "/" or len(first) != _DOUBLE or len(last) != _DOUBLE
+    is_text = end.rstrip().endswith(_JOINING_ENDS) or start[:1] == "/" or len(first) != _DOUBLE or len(last) != _DOUBLE
     return is_one_line and is_start_spaced != is_end_spaced and not is_outside_spaced and not is_text
 
 
@@ -769,7 +769,7 @@ def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
     stripped = before.rstrip()
     if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS:
         return True
-    # After code, for example, spaces before the mark are part of the bold text, so the mark can close.
+    # Spaces between code and the mark are part of the bold text, as in ``**`a` **``, so the mark can close.
     is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) == ""
     return stripped == "" and is_after_code and after[:1].isspace()
 

@@ -110,8 +110,8 @@ def link_base(page: Json) -> str:
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
-def link_targets(revision: Revision, space_id: str, origins: Collection[str] = ()) -> links.SpaceIndex:
-    """Return all targets of links in a revision of a space. `origins` has origins of the platform's app."""
+def space_index_of(revision: Revision, space_id: str, origins: Collection[str] = ()) -> links.SpaceIndex:
+    """Return the index of the pages and files of a space, for links. `origins` has origins of the platform's app."""
     pages = [
         (page.id, page.path, page.git.path if page.git else None if page.path else page.slug)
         for page in revision.walk()
@@ -120,8 +120,8 @@ def link_targets(revision: Revision, space_id: str, origins: Collection[str] = (
     return links.space_index(pages, files, space_id, origins)
 
 
-def link_targets_of(revision: Json, root: str = "") -> links.SpaceIndex:
-    """Return all targets of links in a revision, given as JSON. `root` is the path of the folder of the pages."""
+def space_index_of_json(revision: Json, root: str = "") -> links.SpaceIndex:
+    """Return the same index for a revision that is given as JSON. `root` is the path of the folder of the pages."""
     pages = [
         (
             page["id"],
@@ -302,9 +302,9 @@ def inline_text(inline: str) -> str:
     return " ".join(html.unescape(inline).translate(_RESTORED_SIGNS).split())
 
 
-def escape_markdown(words: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return a text as one line of inline Markdown. Escape signs such as `*`, formulas and tags, not list markers."""
-    return re.sub(r"[\\`*_\[\]<>#&~!]|\$(?=\$)|\{(?=%)", r"\\\g<0>", " ".join(words.split()))
+    return re.sub(r"[\\`*_\[\]<>#&~!]|\$(?=\$)|\{(?=%)", r"\\\g<0>", " ".join(text.split()))
 
 
 def _with_changed_children(page: Json, change: Callable[[Pages], Pages]) -> Json:

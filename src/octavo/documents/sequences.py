@@ -96,8 +96,8 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], unique_first: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the equal ranges of two sequences as (index in `old`, index in `new`, length). With `unique_first`, or
-    above `MAX_PAIRS`, items that occur once in each sequence are matched first."""
+    """Yield the equal ranges of two sequences, unsorted, as (index in `old`, index in `new`, length). With
+    `unique_first`, or for over `MAX_PAIRS` pairs of items, items that occur once in each sequence are matched first."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]

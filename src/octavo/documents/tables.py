@@ -110,8 +110,8 @@ class HtmlTable:
                 table_draft.children.append(row_draft)
         return table_draft
 
-    def outside_text(self) -> tuple[Run, ...]:
-        """Return the text that belongs to no cell: the caption, and text between cells."""
+    def take_outside_text(self) -> tuple[Run, ...]:
+        """Remove and return the text that belongs to no cell: the caption, and text between cells."""
         return self._caption.take() if self._caption else ()
 
     def _read(self, token: HtmlToken, line: int) -> None:

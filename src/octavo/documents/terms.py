@@ -238,8 +238,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return up to two longer replacements: one with the word before, and one with the word after. Only words between
-    `first` and `last` that can belong to the term are used."""
+    """Return up to two longer replacements: one with the word before, and one with the word after. Only words that can
+    belong to the term are used, and only between the positions `first` and `last` of `text`."""
     replacements = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number

@@ -169,7 +169,7 @@ class HtmlReader:
 
     def _read_table(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
         table = HtmlTable(self._raw[token.start : end], self._line)
-        if outside_text := table.outside_text():
+        if outside_text := table.take_outside_text():
             self._add(DraftBlock("paragraph", runs=outside_text, end_line=table.end_line))
         self._add(table.to_draft_block())
 

@@ -333,7 +333,7 @@ class FolderMerge:
         listed_paths.append(path)
 
     def _write_if_changed(self, incoming: IncomingFile, data: bytes) -> None:
-        """Plan to write `data` if the file's path or content changes. For files of which a pull changes only links."""
+        """Plan to write `data`, the local content with updated links, if the file's path or content changes."""
         if incoming.path in {new for _, new in self.result.renamed}:
             self._new_data_by_path[incoming.path] = data
         elif data != self.local.data.get(incoming.path, data):

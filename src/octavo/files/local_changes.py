@@ -40,7 +40,8 @@ TableOfContents = list[ContentsEntry]
 
 def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entries: Iterable[ContentsEntry]) -> None:
     """Set the IDs of all entries. A page gets the ID of its path in `page_ids`. A group or link gets the ID of an entry
-    in `known_entries` with an equal title or target. Other entries get a new ID."""
+    in `known_entries` with an equal title or target. If as many groups are left as IDs of groups, these groups were
+    renamed and get the IDs in order. Other entries get a new ID."""
     unmatched_entries: dict[str, list[ContentsEntry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known_entries)):
         if entry.kind in unmatched_entries:
@@ -56,7 +57,6 @@ def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entr
         for entry in all_entries:
             if entry.kind in unmatched_entries and not entry.id:
                 _take_id(entry, unmatched_entries[entry.kind], key_of)
-    # If as many groups are new as are missing, the groups were renamed.
     unmatched_groups = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
     if len(unmatched_groups) == len(unmatched_entries["group"]):
         for entry, before in zip(unmatched_groups, unmatched_entries["group"], strict=True):

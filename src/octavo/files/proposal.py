@@ -213,7 +213,7 @@ class Proposal:
         return sent.result
 
     def record(self, sender: _Sender) -> None:
-        """Store the versions of pages and files that the change request has. Raises OSError."""
+        """Store in the folder which pages and files `sender` has sent, and the hash of each. Raises OSError."""
         proposal = self.folder.proposal
         ids_by_path = sender.completed_pages
         kept_ids = {page.id for page in self.head.walk()} - {*ids_by_path.values()}

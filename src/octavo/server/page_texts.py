@@ -297,12 +297,12 @@ def finish_reindexing(context: RequestContext, space_id: str, on_progress: Calla
 def _index_changed_pages(context: RequestContext, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
     """Update the search index from the revision `old` (None for none) to `new`. Yield the ID of each indexed page."""
     old_fields, new_fields = _searchable_fields(old), _searchable_fields(new)
-    includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
+    has_reusable_changes = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
     for page_id in old_fields.keys() - new_fields.keys():
         context.store.unindex(space_id, page_id)
     for page_id, fields in new_fields.items():
-        if (has_changed := old_fields.get(page_id) != fields) or includes_differ:
+        if (has_changed := old_fields.get(page_id) != fields) or has_reusable_changes:
             text_hash, title, description = fields
             text = context.store.text(text_hash) if text_hash else ""
             if not has_changed and "include" not in text:

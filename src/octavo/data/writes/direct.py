@@ -206,7 +206,8 @@ class _DirectWrite(NamedTuple):
     on_search: Callable[[], object]
 
     async def send(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
-        """Check, store and send the write. If the response is lost, search for the result. Raises NotSaved."""
+        """Check the write, and send it unless it is already done or its target has changed. If the response is lost,
+        search for the result. `later_writes` are stored before the write is sent. Raises NotSaved."""
         send = self.live.send
         try:
             check = await self.kind.check(send, attempt)

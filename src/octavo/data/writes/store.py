@@ -333,8 +333,9 @@ class OutboxEntries:
         comment_ids: Collection[str] | None,
     ) -> tuple[OutboxEntry, ...]:
         """Submit the pending comments of `at` for which `may_send` is True, by the transition `change`. Then store
-        `final_entries`. Return all these entries. With `comment_ids`, leave out comments with other IDs. Empty if a
-        `--once` key was used before, or if `final_entries` has a review and another review of `at` is being sent."""
+        `final_entries`, and call `on_entry` for each in the same transaction. Return all these entries. With
+        `comment_ids`, leave out comments with other IDs. Empty if a `--once` key was used before, or if `final_entries`
+        has a review and another review of `at` is being sent."""
         now = self.now()
 
         def submit(db: sqlite3.Connection) -> tuple[str, ...]:

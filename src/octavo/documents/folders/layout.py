@@ -58,7 +58,7 @@ class PageFile:
     text: str
 
     @cached_property
-    def _start(self) -> int:
+    def _body_start(self) -> int:
         return front_matter.split_page(self.text)[1]
 
     @property
@@ -75,13 +75,13 @@ class PageFile:
     @property
     def gap(self) -> str:
         """The line feeds between front matter and body. One line feed if there is no front matter."""
-        text_after = self.text[self._start :]
-        return text_after[: len(text_after) - len(text_after.lstrip("\n"))] if self._start else "\n"
+        text_after = self.text[self._body_start :]
+        return text_after[: len(text_after) - len(text_after.lstrip("\n"))] if self._body_start else "\n"
 
     @property
     def body(self) -> str:
         """The text after the front matter and the empty lines below it. The whole text if there is no front matter."""
-        return self.text[self._start :].lstrip("\n") if self._start else self.text
+        return self.text[self._body_start :].lstrip("\n") if self._body_start else self.text
 
     @cached_property
     def metadata(self) -> Json:
@@ -355,7 +355,7 @@ class FolderLayout:
 
     @cached_property
     def _server_links(self) -> links.SpaceIndex:
-        return page_trees.link_targets(self.revision, self.space)
+        return page_trees.space_index_of(self.revision, self.space)
 
     @cached_property
     def ids_by_path(self) -> Mapping[str, str]:

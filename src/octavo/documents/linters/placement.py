@@ -118,7 +118,7 @@ def suggested_block(finding: Finding, document: Document, text: str) -> str | No
         return None
     first, last = block.lines
     if not first < finding.location.line <= finding.location.end_line <= last:
-        return None  # The finding may be on the definition of a link label, outside of the block.
+        return None  # The finding may be on a link definition (`[label]: URL`), outside of the block.
     lines = text.split("\n")[first:last]
     start, end = finding.location.line - 1 - first, finding.location.end_line - 1 - first
     changed_line = (

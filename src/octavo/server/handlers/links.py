@@ -101,7 +101,7 @@ class RevisionLinks:
         folder = context.store.find(f"/spaces/{revision['space']}/folder")
         self._is_folder = folder is not None
         self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
-        self._link_targets = page_trees.link_targets_of(revision, (folder or {}).get("root", ""))
+        self._link_targets = page_trees.space_index_of_json(revision, (folder or {}).get("root", ""))
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the targets of all links in the revision, or only of the links on one page."""

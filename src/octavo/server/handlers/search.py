@@ -105,7 +105,7 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
                 else _partial_match_snippet(context, section.section_to_search, query_text)
             )
             if next(mentioned_urls(body), None):
-                link_targets = link_targets or page_trees.link_targets_of(revision)
+                link_targets = link_targets or page_trees.space_index_of_json(revision)
                 body, _ = with_titles(body, partial(_linked_page_title, pages_by_id, link_targets, document))
             texts = {"title": from_index_text(section.title), "body": body}
             section_path = document["path"] + fragment

@@ -356,7 +356,7 @@ def pdf_maker(context: RequestContext, payload: str, signature: str) -> Callable
     images = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     image_readers = {file_id: partial(_read_blob, context, file["blob"]) for file_id, file in images.items()}
     make_pdf: Callable[[], bytes] = _pdf_book(
-        space["title"], pages, texts, page_trees.link_targets_of(revision), image_readers
+        space["title"], pages, texts, page_trees.space_index_of_json(revision), image_readers
     ).to_bytes
     return make_pdf
 

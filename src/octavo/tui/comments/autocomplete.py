@@ -109,7 +109,7 @@ class Autocomplete(Chooser["T | str", T]):
 
     HELP_NAME: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
-    FOOT: ClassVar[str] = "enter or tab insert · esc close"
+    FOOTER: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)
 
     def __init__(self, completions: Completions[T]) -> None:

@@ -1,8 +1,8 @@
 """Search dialog that shows pages, threads, change requests and spaces while the user types.
 
 Results from the search index on this computer (`data/search_index.py`) appear first. When the server has responded, the
-pages that it found are listed above them. Only the first result and its kind stay first, so that enter opens what the
-user sees.
+pages that it found are listed above them. Only the first result stays first, followed by the others of its kind, so
+that enter opens what the user sees.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class InfoScreen(Chooser[str | None, str]):
     """A dialog with the details of items and the disabled keys of the screen below. Its result is the value to copy."""
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
-    FOOT: ClassVar[str] = "enter copy · esc close"
+    FOOTER: ClassVar[str] = "enter copy · esc close"
 
     def __init__(
         self,

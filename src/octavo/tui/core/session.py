@@ -133,7 +133,7 @@ class Session:
 
     def finish_writing(self) -> None:
         """Write everything to disk before the process ends. Some SQLite files stay open, which saves milliseconds."""
-        self.search_index.close()  # Also stores that the next run must index the other responses.
+        self.search_index.close()  # Also stores whether all cached responses are indexed.
         self.live.cache.flush()
         self.state.flush()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import UnsentText, unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
-from octavo.data.inbox_marks import InboxMarks, MarkedRows, snooze_until
+from octavo.data.inbox_marks import InboxMarks, MarkedRows, end_of_snooze
 from octavo.data.state_db import NotSaved
 from octavo.local_time import localize
 from octavo.tui.comments import thread_commands
@@ -67,7 +67,7 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
 def snooze(app: Shell, selected: SelectedRows) -> None:
     """Ask how long to snooze the rows, then snooze them."""
     now = localize(app.session.state.now())
-    end_times = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
+    end_times = {each: end_of_snooze(each, now) for each in ("hour", "tomorrow", "next week")}
     choices: list[Choice[SnoozeEnd]] = [
         Choice("hour", "For an hour", right=f"{end_times['hour']:%H:%M}"),
         Choice("tomorrow", "Until tomorrow", right=f"{end_times['tomorrow']:%a %H:%M}"),

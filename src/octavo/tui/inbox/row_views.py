@@ -389,7 +389,7 @@ def summary_lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """Return the lines of an empty inbox, centered in `width` cells: done and snoozed items, keys for other views."""
+    """Return the centered lines of an empty inbox: done and snoozed items, and keys of other views with `counts`."""
     content_width = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - content_width) // 2)
     lines: list[Content] = [

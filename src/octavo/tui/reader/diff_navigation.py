@@ -437,14 +437,14 @@ class DiffNavigation:
     def toggle_source(self) -> None:
         """Switch between the source diff and the rendered diff."""
         self.contents.is_source_chosen = not self.contents.is_source_chosen
-        self.build_source()
+        self.update_source()
 
-    def build_source(self) -> None:
+    def update_source(self) -> None:
         """Build the source diff in the background. Then show the source or rendered diff, as the user has chosen."""
         if (compared := self.contents.page.compared) is not None:
-            self.pane.run_worker(self._build_source(compared), group="source", exclusive=True)
+            self.pane.run_worker(self._update_source(compared), group="source", exclusive=True)
 
-    async def _build_source(self, compared: PageComparison) -> None:
+    async def _update_source(self, compared: PageComparison) -> None:
         changes = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
         if compared is not self.contents.page.compared:
             return

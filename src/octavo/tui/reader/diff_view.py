@@ -168,7 +168,7 @@ class DiffView(Reader):
         "diff.layout",
         "diff.unfold",
     )
-    MATCH_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
+    SEARCH_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _unless_empty(CHANGE_COMMANDS),
         DIFF_THREAD_COMMANDS,
@@ -290,7 +290,7 @@ class DiffView(Reader):
         if threads is not None:
             page.threads = threads
         if is_same_page and (contents.shows_source or contents.is_source_chosen):
-            self.navigation.build_source()
+            self.navigation.update_source()
         else:
             self.navigation.builder.build()
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _thumbnails = lazy("octavo.tui.reader.linked_files:thumbnails")
 _load_by_slug = lazy("octavo.tui.reader.linked_files:load_by_slug")
-_load_from_link = lazy("octavo.tui.reader.linked_files:load_from_link")
+_load_specification = lazy("octavo.tui.reader.linked_files:load_specification_from_link")
 _get_change_request = lazy("octavo.api.change_requests:Get")
 _get_collection = lazy("octavo.api.collections:Get")
 _get_site = lazy("octavo.api.sites:Get")
@@ -139,7 +139,7 @@ async def _specification(
     if isinstance(query, str):
         specification = await _load_by_slug(session.live, at, query)
     else:
-        specification = await _load_from_link(session, at, location, query)
+        specification = await _load_specification(session, at, location, query)
     return specification
 
 

@@ -214,7 +214,7 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
     return Specification(spec) if spec else Specification(error=_NOT_OPENAPI.format(slug))
 
 
-async def load_from_link(
+async def load_specification_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
     """Load the OpenAPI specification behind a link in the content `location`. The link leads to a file of the space, or

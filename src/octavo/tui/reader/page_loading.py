@@ -85,7 +85,7 @@ class PageParse:
             yield
         page = yield from self._split(parse)
         if self.first_screen is None and self.needs_first_screen:
-            self._set_first_screen(page)  # Show a short page before it is rendered, because a block may be long.
+            self._set_first_screen(page)  # Show few blocks before all of them are rendered: a block may be long.
             yield
         if self.layout is not None:
             page = page._replace(

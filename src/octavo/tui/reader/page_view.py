@@ -235,7 +235,7 @@ class PageView(Reader):
         "page.next_thread",
         "page.comment",
     )
-    MATCH_COMMANDS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
+    SEARCH_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         FIND_COMMANDS.only("filter").for_target(
             lambda page: page.find_bar if len(page.viewport.virtual_lines) or page.is_waiting_for_lines else None,
@@ -269,7 +269,7 @@ class PageView(Reader):
         )
         if self.contents.shows_source:
             first_commands = ("page.source", *first_commands)  # This command switches back to the rendered page.
-        return (*self.MATCH_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
+        return (*self.SEARCH_KEY_BAR_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 
     @property
     def more_help(self) -> str:

@@ -120,7 +120,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     }
     """
     FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ()
-    MATCH_COMMANDS: ClassVar[tuple[str, ...]] = ()
+    SEARCH_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ()
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset(
         ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
     )
@@ -164,7 +164,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def KEYBAR(self) -> tuple[str, ...]:
         """IDs of the first commands in the key bar. During a search, commands that go to matches come first."""
         first_commands = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
-        return (*self.MATCH_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
+        return (*self.SEARCH_KEY_BAR_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 
     @property
     def _is_at_thread(self) -> bool:

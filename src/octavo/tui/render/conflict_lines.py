@@ -46,6 +46,7 @@ class ConflictView:
     """A merge conflict at one location of a page. A conflict about moved text is shown at several locations."""
 
     name: str
+    """Name of the conflict, the same at all its locations."""
     key: str
     """Key of the conflict at this location. A conflict about moved text has several locations with different keys."""
     kind: str

@@ -147,7 +147,7 @@ class ContextSize:
 
     @property
     def is_brief(self) -> bool:
-        """True if an unchanged block of prose shows only the lines nearest to the change."""
+        """True if at most one context block is shown. Prose then shows only the lines nearest to the change."""
         return self.block_count <= 1
 
     def increase(self) -> None:

@@ -76,8 +76,8 @@ def estimate_height(chunk: DiffChunk) -> int:
                 return 2 * len(rows) + 2
             case model.CodeChange(lines=lines):
                 return len(lines) + 2
-    span = max([block.lines[1] - block.lines[0] for block in chunk.blocks], default=1)
-    return 2 * max(1, span) if chunk.kind == "change" else max(1, span) + 1
+    line_count = max([block.lines[1] - block.lines[0] for block in chunk.blocks], default=1)
+    return 2 * max(1, line_count) if chunk.kind == "change" else max(1, line_count) + 1
 
 
 def render_diff_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
@@ -208,7 +208,7 @@ def _render_side(
         each.kind == "list" != block.kind for each in shown_blocks[:1]
     )
     width = side_widths.text_width - cells(prefix)
-    lines = context.flow(shown_blocks, width)
+    lines = context.render_blocks(shown_blocks, width)
     context.list_depth = 0
     if width < MIN_BLOCK_WIDTH:
         lines = [squeeze(line, width) for line in lines]

@@ -388,9 +388,9 @@ class _ChunkBuilder:
             self._add_threads(block.key, block)
 
     def _add_changed_container(self, entry: ChangedBlock | MovedBlock, change: ContainerChange) -> None:
-        has_title = change.title is not None and bool(change.title.kinds)
+        has_title_changes = change.title is not None and bool(change.title.kinds)
         with self._enter(entry.old, entry.new):
-            if isinstance(entry, MovedBlock) or entry.notes or has_title:
+            if isinstance(entry, MovedBlock) or entry.notes or has_title_changes:
                 self._add_container_line(entry.new, entry)
             self._add_entries(change.entries)
             self._add_threads(entry.new.key, entry.new)

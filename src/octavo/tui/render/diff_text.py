@@ -201,7 +201,7 @@ def _render_line(
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         line_pair = SidePair(side("~", 0), side("~", 1), is_same=True)
         for pair in render_attribute_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
-            # The notes join the pair of this line, so that the changes of the next lines are shown below.
+            # Add the note about the invisible change to the pair of this line, so that they stay together.
             line_pair.old += pair.old if side_widths.is_split else []
             line_pair.new += pair.new if side_widths.is_split else [*pair.old, *pair.new]
         return [line_pair]

@@ -223,7 +223,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
     if block.text:
         rows = wrap_text(block.text, styles.text, width - 4)
         result += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
-    return result + context.flow(block.children, width)
+    return result + context.render_blocks(block.children, width)
 
 
 def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Line]:

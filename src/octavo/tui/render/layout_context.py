@@ -218,8 +218,8 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text of a run in superscript or subscript letters, or after `^` or `_` if there are none,
-    and its style. Words with more than `_MAX_SCRIPT_LENGTH` letters are only muted. Other text is unchanged."""
+    """Return the text and the style of a run. Superscript gets raised letters, subscript lowered letters, and without
+    Unicode a `^` or `_` before the text. Long text with letters is only muted."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _MAX_SCRIPT_LENGTH and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.
@@ -435,7 +435,7 @@ class LayoutContext:
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """Results of `shared_by_slices`. Each is stored with its block, so that no other block can get the same `id()`."""
 
-    def flow(
+    def render_blocks(
         self,
         blocks: Iterable[Block],
         width: int,
@@ -467,8 +467,8 @@ class LayoutContext:
         return all_lines
 
     def flow_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
-        """Render the children of a block or slice, one below the other. See `flow`."""
-        return self.flow(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
+        """Render the children of a block or slice, one below the other. See `render_blocks`."""
+        return self.render_blocks(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Return inline text with styles, wrapped to `width` cells."""

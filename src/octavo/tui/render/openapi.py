@@ -88,7 +88,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         blank = [decoration("  ")]
         result += indent([Line(line) for line in wrap([decoration(problem, styles.muted)], width - 2)], blank, blank)
     rail = [decoration(f"{styles.glyphs.vertical} ", styles.line)]
-    return [*result, *indent(details, rail, rail), *context.flow(block.children, width)]
+    return [*result, *indent(details, rail, rail), *context.render_blocks(block.children, width)]
 
 
 def operation_query(specification: Specification, block: Block) -> OperationQuery:
@@ -309,7 +309,7 @@ def _status_piece(status: str, styles: Styles) -> StyledText:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. A schema in `shown` is already above, so only its name is rendered. Add others to `shown`."""
+    """Render a response. Of a schema in `shown`, render only the name. Adds other schemas with fields to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [decoration("  "), StyledText(" ".join(response.description.split()), styles.text)]
@@ -386,7 +386,7 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
 def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
-    lines = context.flow(parse(markdown).blocks, width)
+    lines = context.render_blocks(parse(markdown).blocks, width)
     for line in lines:
         line.block = None
     return [*([Line([])] if gap else []), *lines]
@@ -431,7 +431,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
             case "api-response":
                 body = _render_page_response(context, child, width)
             case _:
-                body = context.flow([child], width)
+                body = context.render_blocks([child], width)
         if not body:
             continue
         if has_start(child) and (label != group or not label):

@@ -37,9 +37,10 @@ class SiteSnapshot:
 
     site: Site
     structure: SiteStructure
-    active_links: int | None
+    link_count: int | None
     """Number of active share links. None if they cannot be loaded."""
     redirects: int | None
+    """Number of redirects. None if they cannot be loaded."""
 
     @property
     def spaces(self) -> list[SiteSpace]:
@@ -160,9 +161,9 @@ def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
     site = snapshot.site
     info_rows = [InfoRow("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     info_rows.append(InfoRow("care", "hides", _contents(snapshot)))
-    if snapshot.active_links:
+    if snapshot.link_count:
         info_rows.append(
-            InfoRow("care", "share links", f"{plural(snapshot.active_links, 'share link')} will stop working.")
+            InfoRow("care", "share links", f"{plural(snapshot.link_count, 'share link')} will stop working.")
         )
     if snapshot.redirects:
         info_rows.append(InfoRow("care", "redirects", f"{plural(snapshot.redirects, 'redirect')} will stop working."))
@@ -190,7 +191,7 @@ def _audience(snapshot: SiteSnapshot) -> InfoRow:
             return InfoRow(
                 "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
             )
-        case "share-link" if snapshot.active_links == 0:
+        case "share-link" if snapshot.link_count == 0:
             return InfoRow(
                 "care",
                 "seen by",
@@ -199,11 +200,11 @@ def _audience(snapshot: SiteSnapshot) -> InfoRow:
         case "share-link":
             phrase = (
                 "a share link"
-                if snapshot.active_links is None
-                else f"one of the {snapshot.active_links} active share links"
+                if snapshot.link_count is None
+                else f"one of the {snapshot.link_count} active share links"
             )
             return InfoRow(
-                "care", "seen by", f"anyone with {'the active share link' if snapshot.active_links == 1 else phrase}"
+                "care", "seen by", f"anyone with {'the active share link' if snapshot.link_count == 1 else phrase}"
             )
         case "visitor-auth":
             return InfoRow("care", "seen by", "visitors who sign in (visitor authentication)")

@@ -74,7 +74,7 @@ class PageMarks:
     """Keys of the pages that may conflict with main, or that have conflict markers."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by page key."""
-    findings: Mapping[str, int] = field(default_factory=dict)
+    finding_counts: Mapping[str, int] = field(default_factory=dict)
     """Number of findings of the checks, by page key."""
 
 
@@ -164,7 +164,7 @@ def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = ()
     unsent = marks.unsent.get(page.key, ())
     counts_by_kind = marks.kind_counts.get(page.key, {}) if page.changes else {}
     risky_count = sum(count for kind, count in counts_by_kind.items() if kind in RISKY)
-    finding_count = marks.findings.get(page.key, 0) if page.changes else 0
+    finding_count = marks.finding_counts.get(page.key, 0) if page.changes else 0
     counts_on_right = (finding_count, risky_count, size.added, size.removed) if size is not None else (0, 0, 0, 0)
     short_counts = (finding_count, risky_count, 0, 0) if finding_count or risky_count else counts_on_right
     has_conflict = page.key in marks.conflicting_keys

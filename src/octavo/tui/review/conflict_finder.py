@@ -207,7 +207,7 @@ async def merge_revisions(
 
 
 def stored_revisions(stored_update: Any) -> MergeRevisions | None:
-    """Return the revisions that Octavo stored before the last update from main. None if it stored none."""
+    """Decode the revisions stored before the last update from main. None if none are stored or readable."""
     if not isinstance(stored_update, dict) or not all(
         isinstance(stored_update.get(each), str) for each in ("main", "mine")
     ):
@@ -217,8 +217,8 @@ def stored_revisions(stored_update: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the revision of the last update of the change request from main, else its first revision, which has the ID
-    `first`. The search goes back from the revision `start`. None if neither revision can be found."""
+    """Go back from the revision `start` to the last update from main, else to the first revision, which has the ID
+    `first` or no parents. Return it. None if a revision cannot be loaded, or after `MAX_ANCESTORS` steps."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:

@@ -77,7 +77,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         "people you selected, and to withdraw the review requests to people you deselected. Press esc to cancel."
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
-    FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
+    FOOTER: ClassVar[str] = "enter select · ctrl+s request reviews"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWER_COMMANDS,)
 
     def __init__(self, title: str, people: Sequence[Choice[str]], requested: frozenset[str]) -> None:

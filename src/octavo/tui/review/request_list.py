@@ -191,7 +191,7 @@ def _why_no_single_request(view: RequestListScreen) -> str:
     return (target and why_not_single(target)) or "Select a change request first."
 
 
-_SINGLE_LINK_COMMANDS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
+_SINGLE_REQUEST_LINKS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
 
 
 def _choose_filter(_: Shell, view: RequestListScreen) -> None:
@@ -240,7 +240,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         REQUEST_COMMANDS,
         NEW_REQUEST,
-        _SINGLE_LINK_COMMANDS,
+        _SINGLE_REQUEST_LINKS,
         PREVIEW_COMMANDS,
         TAB_COMMANDS,
         UNSENT,

@@ -105,7 +105,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Noun to count choices, such as `command` in `285 commands`. If empty, they are counted only while filtering."""
     NO_MATCH_HINT: ClassVar[str] = ""
     """Sentence after “Nothing matches …”, with a leading space."""
-    FOOT: ClassVar[str] = "enter choose"
+    FOOTER: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the explanation of the selected choice is always shown below the list."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
@@ -184,7 +184,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def on_mount(self) -> None:
         self.rows.is_always_highlighted = True
         self.rows.can_focus = False
-        self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
+        self.query_one(DialogFrame).set_border_texts(self._title, self.FOOTER)
         self._list_matches("")
         self.has_listed_choices = True
         self.select_initial()
@@ -211,10 +211,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _measure_titles(self) -> int:
         explained_choices = [each for each in self._choices if each.explanation]
         longest_title = max((safe(each.title).cell_length for each in explained_choices), default=0)
-        other_width = max(
+        right_width = max(
             (safe(each.explanation).cell_length + safe(each.right).cell_length for each in explained_choices), default=0
         )
-        free_width = min(_FRAME_WIDTH, self.app.size.width) - _ROW_MARGIN - other_width
+        free_width = min(_FRAME_WIDTH, self.app.size.width) - _ROW_MARGIN - right_width
         return min(longest_title, max(MAX_TITLE_WIDTH, free_width))
 
     def _list_matches(self, query: str) -> None:
@@ -253,7 +253,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     @on(RowList.Highlighted)
     def _show_selected(self, message: RowList.Highlighted) -> None:
         message.stop()
-        self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
+        self.query_one(DialogFrame).set_border_texts(self._title, self.FOOTER)
         self._explain_selected()
         if self.rows.item is not None:
             self.preview(self.rows.item.choice)
@@ -378,7 +378,7 @@ class Picker(Chooser[T | None, T]):
         elif self.is_attached:
             has_moved_cursor = bool(self.rows.cursor)
             self.show_choices(choices)
-            self.query_one(DialogFrame).set_border_texts(title, self.FOOT)
+            self.query_one(DialogFrame).set_border_texts(title, self.FOOTER)
             if query := self.query_one(FilterInput).value.strip():
                 self._search_later(query)
             elif not has_moved_cursor:

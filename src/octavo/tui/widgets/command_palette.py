@@ -29,7 +29,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
     """The command palette: commands of the current view, commands and tables of other views, and themes."""
 
     COUNT_NOUN: ClassVar[str] = "command"
-    FOOT: ClassVar[str] = "enter run"
+    FOOTER: ClassVar[str] = "enter run"
     SHOWS_EXPLANATION: ClassVar[bool] = True
 
     def __init__(
@@ -209,7 +209,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
 
     HELP_NAME: ClassVar[str] = "help"
     COUNT_NOUN: ClassVar[str] = "command"
-    FOOT: ClassVar[str] = "enter run"
+    FOOTER: ClassVar[str] = "enter run"
     NO_MATCH_HINT: ClassVar[str] = " Press esc, then : to find the commands of other views."
     SHOWS_EXPLANATION: ClassVar[bool] = True
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)

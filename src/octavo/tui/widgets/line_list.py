@@ -266,7 +266,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._scroll_to_cursor()
         self._announce_selection()
         if self.waiting_commands and keys:
-            self.call_later(self.run_waiting_commands)  # The view may first select another item.
+            self.call_later(self.run_waiting_commands)  # Later, because the view may first select another item.
 
     @property
     def is_waiting_for_lines(self) -> bool:

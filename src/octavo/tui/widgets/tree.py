@@ -256,7 +256,7 @@ class Tree(LineList):
         return () if self.is_empty else self._keybar
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
-        """Set the name of this tree in the help, a text about it, and the IDs of its first commands in the key bar."""
+        """Set the name and the text of this tree in the help, and the IDs of its first commands in the key bar."""
         self._keybar = keybar
         for name, value in (("HELP_NAME", context), ("HELP", help)):
             setattr(self, name, value)
