@@ -310,7 +310,7 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. `is_for_command` keeps a value that was given before the name of the command."""
+    """Add options such as `--profile`. If `is_for_command`, a value given before the name of the command is kept."""
     group = parser.add_argument_group(GLOBAL_OPTIONS_TITLE)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     profile_help = "the name of the account to use (as shown by `octavo auth status`)"

@@ -19,7 +19,7 @@ FILES_PER_REQUEST = 1000
 
 
 async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
-    """Load all items of a list. `is_fresh=False` accepts cached items. Raises ApiError, also if the list never ends."""
+    """Load all items of a list. If not `is_fresh`, accept cached items. Raises ApiError, also for an endless list."""
     value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
     if value.next is not None:
         await live.fetch_pages(op, MAX_ITEMS)

@@ -285,7 +285,7 @@ class OfflineSpaces:
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Show the progress of a download. `with_size` also measures the size on disk, and stores the progress."""
+        """Show the progress of a download. If `with_size`, also measure the size on disk and store the progress."""
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
@@ -365,8 +365,8 @@ class OfflineSpaces:
         return True
 
     def _save_or_delete(self, space_id: str, *, is_new: bool = False, begins: bool = False) -> None:
-        """Store a space in state.db, or delete it there if it was removed. Only `is_new` adds a missing space. Only
-        `begins`, at the start of a download, ends the stored state `waiting`, with which others request a sync."""
+        """Store a space in state.db, or delete it there if it was removed. A missing space is added only if `is_new`.
+        The stored state `waiting`, by which others request a sync, stays until a download `begins`."""
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:

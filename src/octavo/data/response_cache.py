@@ -301,8 +301,8 @@ class ResponseCache:
         self._db.close()
 
     def _rows(self, query: str, *values: str, in_thread: bool = False) -> list[Any]:
-        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged or busy.
-        `in_thread` uses another connection, so that reads on the event loop do not wait for a slow query."""
+        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged or busy. If
+        `in_thread`, use another connection, so that reads on the event loop do not wait for a slow query."""
         try:
             with self._connection_of_thread() if in_thread else nullcontext(self._db) as db:
                 return db.execute(query, (self._namespace, *values)).fetchall()

@@ -117,15 +117,15 @@ class SearchTerms:
         first_match = 0
         if ranges:
             matched_terms = [_without_accents(fold(text[each.start : each.end]))[0] for each in ranges]
-            most_terms = 0
+            max_term_count = 0
             for index, each in enumerate(ranges):
                 terms_inside = {
                     matched_terms[other]
                     for other in range(index, min(index + 40, len(ranges)))
                     if other == index or ranges[other].end - each.start <= length - _LETTERS_BEFORE_MATCH
                 }
-                if len(terms_inside) > most_terms:
-                    most_terms, first_match = len(terms_inside), each.start
+                if len(terms_inside) > max_term_count:
+                    max_term_count, first_match = len(terms_inside), each.start
         start = max(0, min(first_match - _LETTERS_BEFORE_MATCH, len(text) - length // 3))
         if start:  # start at the beginning of a word, if possible
             space = text.find(" ", start, first_match)

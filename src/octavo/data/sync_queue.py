@@ -292,8 +292,8 @@ class SyncQueue:
         )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, is_allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `owner` is running or can start. Ranks after `lowest` are ignored. See `next`
-        for `is_allowed`."""
+        """Return whether no request for `owner` is running or can start. Ranks after `lowest` are ignored. See
+        `start_one` for `is_allowed`."""
         urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.requests)
         is_paused = self._is_paused(now)

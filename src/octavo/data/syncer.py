@@ -164,7 +164,7 @@ class Syncer(Generic[R]):
 
     def run(self, planner: Planner, *, retries_refused: bool = False) -> None:
         """Start a sync in the background: fetch the responses that `planner` needs. The sync waits for a running sync
-        of the same owner. `retries_refused` repeats requests that the server refused."""
+        of the same owner. With `retries_refused`, send requests again that the server refused earlier."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())

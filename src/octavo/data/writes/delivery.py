@@ -263,7 +263,7 @@ class OutboxDelivery:
         return f"{unsent_phrase} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the ID that replaces an entry's temporary thread ID. None if not posted. Empty if not temporary."""
+        """Return the server's ID for a temporary thread ID. None before the thread is sent. Empty for other IDs."""
         thread = entry.traits.thread_id
         if not thread.startswith("pending-"):
             return ""

@@ -348,7 +348,8 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete and return an entry, but keep its text as a draft. None if being sent or done. Raises NotSaved."""
+        """Delete and return an entry, but keep its text as a draft. None if it is being sent or done. Raises
+        NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 

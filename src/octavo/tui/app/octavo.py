@@ -30,7 +30,7 @@ from octavo.tui.app.background_refresh import (
 from octavo.tui.app.pauses import PAUSE_BEFORE_IMPORTS, Preloading, Teardown, Workers, run_when_idle
 from octavo.tui.app.routes import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.type_ahead import TypeAhead
-from octavo.tui.core.external_links import fits_clipboard
+from octavo.tui.core.external_links import check_fits_clipboard
 from octavo.tui.core.routes import Route, ToActivity, ToSearch
 from octavo.tui.core.session import Session, SignInMethods
 from octavo.tui.core.shell import Shell
@@ -365,7 +365,7 @@ class Octavo(Shell):
             self._recorder.record_soon(screen)
 
     def copy_to_clipboard(self, text: str) -> None:
-        if fits_clipboard(self, text):
+        if check_fits_clipboard(self, text):
             super().copy_to_clipboard(text)
 
     def ignore_typing(self) -> None:

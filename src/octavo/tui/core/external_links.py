@@ -31,13 +31,13 @@ MAX_COPIED_BYTES = 74_000
 
 def copy_text(app: HostApp[Any], text: str, message: str) -> None:
     """Copy `text` to the clipboard and show `message`. If the text is too long to copy, show an error instead."""
-    if fits_clipboard(app, text):
+    if check_fits_clipboard(app, text):
         app.copy_to_clipboard(text)
         app.say(message)
 
 
-def fits_clipboard(app: HostApp[Any], text: str) -> bool:
-    """Return True if a text is short enough to be copied to the clipboard. If it is too long, show a notification."""
+def check_fits_clipboard(app: HostApp[Any], text: str) -> bool:
+    """Return whether a text can be copied. If the text is too long for the clipboard, tell the user."""
     if is_too_long_to_copy(text):
         app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
         return False

@@ -242,8 +242,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part and others have a common default: the spaces in `parent` if `is_space`, else all
-    sections."""
+    """Return whether a part can be the default of its kind: a space in `parent` if `is_space`, else a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

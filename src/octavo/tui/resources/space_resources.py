@@ -128,7 +128,7 @@ def _grant_again(update: Any) -> Operation[Any]:
 def undo_of_roles(
     live: Live, arguments: Arguments, *role_kinds: tuple[Resource[Any], str, Callable[[Any], Any]]
 ) -> UndoFactory:
-    """Return a function that returns the operations to restore the cached roles, or None if a role is unknown.
+    """Return a function that returns the operations to restore the cached roles, None if a role is unknown.
     `role_kinds` has kinds that get roles, each with the name of its ID argument and a function for the sent IDs."""
     lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in role_kinds]
 
