@@ -44,7 +44,8 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await select_row(run, "/old/tides")
         await run.see(
             "/old/tides → ",
-            "target                 the space Limpet manual",
+            "target  ",
+            "the space Limpet manual",
             "5 redirects on this site, including 3 loops",
         )
         await select_row(run, path)
