@@ -61,7 +61,7 @@ class AnchorAssigner:
         self._last_numbers: dict[str, int] = {}
 
     def assign(self, title: str, explicit_anchor: str | None = None) -> str:
-        """Return a unique anchor for a heading, made from `explicit_anchor` if given, else from `title`."""
+        """Reserve and return a unique anchor for a heading, from `explicit_anchor` if given, else from `title`."""
         wanted_anchor = explicit_anchor or anchor_of_title(title) or "section"
         anchor, number = wanted_anchor, self._last_numbers.get(wanted_anchor, 0)
         while anchor in self._used_anchors:

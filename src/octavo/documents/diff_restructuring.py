@@ -412,8 +412,8 @@ def _restructured_draft(
 def _containers_around_removed(
     removed: _NodeInContainers, path: Sequence[Node], following: Sequence[Node], old_versions: Mapping[int, Node]
 ) -> Sequence[Node]:
-    """Return in which of the open containers `path` to show a removed block: in its old containers, or if these are
-    fewer, in the containers `following` of the next block. A heading is always shown in those of the next block."""
+    """Return in which of the open containers `path` to show a removed block: in its old containers, or in those of the
+    next block (`following`) if these are more. A heading is always shown in those of the next block."""
     around_following = [node for node, other in zip(path, following, strict=False) if node is other]
     if removed.node.kind == "heading":
         return around_following

@@ -221,8 +221,8 @@ def space_index(
     origins: Collection[str] = (),
     root: str = "",
 ) -> SpaceIndex:
-    """Return the link targets of a space. `pages` has (ID, path, path of the file) of each page. `files` has (ID, path
-    in Git, name) of each file. `root` is the path of the folder of the pages."""
+    """Return the index of a space for `resolve`. `pages` has (ID, path, path of the file) of each page, `files` (ID,
+    path in Git, name) of each file. `root` is the folder of the pages. `origins` are those of the platform's app."""
     ids_by_name: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):

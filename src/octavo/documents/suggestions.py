@@ -384,8 +384,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether the new version lacks a thread's block, and one more condition holds: the thread is a pending
-        comment with a quote, or outdated on the server, or neither version has its block or its quote."""
+        """Return whether a thread is outdated. The new version must lack its block. Also, the thread must be a pending
+        comment with a quote, or outdated on the server, or both versions must lack its block and its quote."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -205,7 +205,7 @@ class TokenStream:
         """Position after the last possible definition of each link label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
-        """Yield the blocks in source order."""
+        """Yield the blocks in source order, then the remaining footnotes. Set `parsed_to`."""
         position = line = token_count = 0
         while position < len(self._source) and token_count < self._max_tokens:
             try:
@@ -285,8 +285,8 @@ class TokenStream:
         self, start: int, end: int, first_line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
         """Return the complete blocks between two positions as pairs of tokens and end position, and their numbers of
-        characters and lines. `first_line` is the line of `start`. Raises BlockTooLarge if the first block is too
-        large."""
+        characters and lines. `first_line` is the line of `start`. Add problems to `diagnostics`. Raises BlockTooLarge
+        if the first block is too large."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         formula_ends = self._formula_ends_in(start, end)

@@ -91,7 +91,7 @@ class HtmlReader:
         return self._tree.add(draft)
 
     def _read_tag(self, token: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a tag, or the whole element of the tag. Return the position after the whole element, else None."""
+        """Read a tag. If its whole element was read, return the position after the element, else None."""
         name = tag.name
         if name in ("table", "pre", "figure") and not tag.is_closing:
             self._flush()

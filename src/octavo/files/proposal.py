@@ -76,7 +76,7 @@ class Proposal:
     """The change request that receives the changes. None until `send` creates a new one."""
 
     async def plan(self) -> ProposalPlan:
-        """Return the changes to send. Nothing is sent. Raises ApiError, OSError, NotPulled or ProposalFailed."""
+        """Load the versions, and return the changes to send. Raises ApiError, OSError, NotPulled or ProposalFailed."""
         if self.into is not None and self.into.status not in UNDECIDED:
             raise ProposalFailed(f"Could not propose: #{self.into.number} is {self.into.status}.", "blocked")
         await finish_proposal(self.folder, self.live.send)

@@ -347,7 +347,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: ContentsEntry) -> str:
-        """Return a key that identifies a page, group or link in later loads, such as `page:PATH` or `group:Help#2`."""
+        """Return a new key by which later loads find a page, group or link, such as `page:PATH` or `group:Help#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"

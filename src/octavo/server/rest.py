@@ -308,7 +308,7 @@ def save_next_to(
     *,
     is_before: bool,
 ) -> None:
-    """Move a document next to `neighbor`, or if this is None, to the end. See `insert_in_order` for `siblings`."""
+    """Move a document next to `neighbor`, or to the end if it is None. See `insert_in_order` for `siblings`."""
     other_siblings = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in other_siblings]
     index = paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings)

@@ -78,7 +78,7 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return a diff of the thread's block for each suggestion in `message`. Load missing diffs, and return ()."""
+        """Return the diffs of all suggestions in `message`. Load missing ones. Empty if any is missing or failed."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()

@@ -194,7 +194,7 @@ class OutdatedBlocks:
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return how an outdated block in a change request changed. Empty for other threads and until it is known."""
+        """Return how an outdated block in a change request changed. Empty for other threads, and while loading."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

@@ -499,7 +499,7 @@ class BackgroundLayout:
 
     def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
         """Return the lines for all chunks of the contents, and store the layout. `rendered_chunks` has heights and
-        lines from the background thread. These are not used if the width or the theme has changed since."""
+        lines from the background thread. These are not used if the layout has changed since."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
         if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:

@@ -201,7 +201,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
         return render_bar(context, [*left, *name_pieces], [], width)
     rail = [decoration(styles.glyphs.dotted_vertical + " ", styles.muted)]
     head = [Line(part) for part in wrap([decoration("reusable content: ", styles.muted), *name_pieces], width - 2)]
-    body = context.flow_children(block, width - 2, may_be_wide=True)
+    body = context.render_children(block, width - 2, may_be_wide=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
 
@@ -209,7 +209,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
     """Render a block of an integration: its name and its arguments."""
     styles, name = context.styles, str(block.attrs.get("name") or "integration")
     if not has_start(block) and not block.text:
-        return context.flow_children(block, width)
+        return context.render_children(block, width)
     left = [decoration(f"{styles.glyphs.diamond} ", styles.muted), StyledText(name, styles.strong)]
     arguments = dict(block.attrs.get("arguments") or {})
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
@@ -234,7 +234,7 @@ def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Lin
     if block.text:
         rows += wrap_text(block.text, styles.text, width - 4)
     rows += context.text_lines(block.runs, width - 4) if block.runs else []
-    rows += context.flow_children(block, width - 4)
+    rows += context.render_children(block, width - 4)
     title, rows = fit_title([StyledText(name, styles.strong)], rows, width)
     return box(
         rows,

@@ -298,7 +298,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
     renderer = _render_diagram if has_start(block) and is_diagram(block) else _RENDERERS.get(block.kind)
     if renderer is None:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
-        renderer = embeds.render_unknown if is_box else LayoutContext.flow_children
+        renderer = embeds.render_unknown if is_box else LayoutContext.render_children
     width = max(width, MIN_BLOCK_WIDTH)
     if context.depth == 0:
         context.spare_width = max(0, context.available_width - width)

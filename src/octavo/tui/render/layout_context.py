@@ -466,7 +466,7 @@ class LayoutContext:
         self.spare_width = spare_width
         return all_lines
 
-    def flow_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
+    def render_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other. See `render_blocks`."""
         return self.render_blocks(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
 

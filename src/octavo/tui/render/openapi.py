@@ -50,7 +50,7 @@ def method_style(method: str, styles: Styles) -> Style:
 def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an OpenAPI block: one line with method, path and summary, and the details if it is expanded."""
     if not has_start(block):
-        return context.flow_children(block, width)
+        return context.render_children(block, width)
     styles, attrs = context.styles, block.attrs
     variant = str(attrs.get("variant") or "operation")
     title = str(attrs.get("spec") or attrs.get("src") or "")
@@ -477,7 +477,7 @@ def _render_page_response(context: LayoutContext, block: Block, width: int) -> l
 
 
 def _render_entry(context: LayoutContext, head: list[StyledText], block: Block, width: int) -> list[Line]:
-    body = context.flow_children(block, width - 4)
+    body = context.render_children(block, width - 4)
     lines = [Line(line) for line in wrap(head, width - 4)] if has_start(block) else []
     blank = [decoration("  ")]
     return [*indent(lines, blank, [*blank, *blank]), *indent(body, [*blank, *blank], [*blank, *blank])]

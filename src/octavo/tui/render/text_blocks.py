@@ -170,7 +170,7 @@ def is_loose(block: Block) -> bool:
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a quote with a bar at the left."""
     bar = [decoration(context.styles.glyphs.vertical + " ", context.styles.muted)]
-    return indent(context.flow_children(block, width - 2, may_be_wide=True), bar, bar)
+    return indent(context.render_children(block, width - 2, may_be_wide=True), bar, bar)
 
 
 def render_divider(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -203,7 +203,7 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
     for number, note in enumerate(block.children, 1 + first_index(block)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
-        body = context.flow_children(note, width - len(mark)) or [Line([])]
+        body = context.render_children(note, width - len(mark)) or [Line([])]
         if has_start(note) and _starts_right_to_left(note):
             body[0].pieces.append(decoration(f" {mark[:-1]}", styles.accent))
             lines += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
@@ -224,7 +224,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
             name_lines = wrap([decoration(name, styles.error)], width - 5)
             dashes = [decoration(f"{glyphs.horizontal * 2} ", styles.error)]
             result += indent(map(Line, name_lines), dashes, [decoration("   ")])
-        result += context.flow_children(side, width - 2)
+        result += context.render_children(side, width - 2)
     return indent(result, bar, bar)
 
 
@@ -306,7 +306,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if not block.children:
         return []
     selected_index = context.view_state.selected_tab_index(block)
-    body = context.flow_children(block.children[selected_index], width, may_be_wide=True)
+    body = context.render_children(block.children[selected_index], width, may_be_wide=True)
     body += [rule(width, styles)] if has_end(block) else []
     if not has_start(block):
         return body
@@ -420,7 +420,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.view_state.is_expanded(block)
     rail = [decoration(glyphs.vertical + " ", styles.line)]
-    body = indent(context.flow_children(block, width - 2, may_be_wide=True), rail, rail) if is_open else []
+    body = indent(context.render_children(block, width - 2, may_be_wide=True), rail, rail) if is_open else []
     if not has_start(block):
         return body
     clickable = Clickable("fold", block.key)
@@ -437,7 +437,7 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
     style = str(block.attrs.get("format") or "full")
     for index, update in enumerate(block.children, first_index(block)):
         if not has_start(update):
-            lines += context.flow_children(update, width, may_be_wide=True)
+            lines += context.render_children(update, width, may_be_wide=True)
             continue
         if index:
             lines.append(Line([]))

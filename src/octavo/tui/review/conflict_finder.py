@@ -183,9 +183,9 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
-    """Return the base, main and change request revisions that the merge combined, or if the change request is not
-    merged, the revisions that the last update from main combined. `stored_update` has the revisions that Octavo stored
-    before that update. None if the revisions are unknown. Raises ApiError."""
+    """Return the base, main and change request revisions that the merge combined. Before the merge, return those that
+    the last update from main combined. `stored_update` has the revisions that Octavo stored before that update. None if
+    the revisions are unknown. Raises ApiError."""
     stored_ids = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)

@@ -210,7 +210,7 @@ class RequestFindings:
             self.is_checking = False
 
     async def _lint(self, linters: Sequence[Linter], job: _PageToCheck, page: Page) -> tuple[AddedFinding, ...]:
-        """Return the findings of the linters on a page. Show a message for each new failure."""
+        """Run the linters on a page. Store and return their findings. Show a message for each new failure."""
         text = job.new.source
         added_text_ranges = await asyncio.to_thread(added_ranges, job.old_source, text)
         result = await LinterRuns(linters).findings(
