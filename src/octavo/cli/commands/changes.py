@@ -254,8 +254,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request, after an update if `--update` is set. With `--check`, only check. Return the result as a
-    JSON object. Raises ApiError or Failure."""
+    """Merge a change request, after an update with `--update`. Without `--yes`, print the checks and ask the user. With
+    `--check`, only print the checks. Return the result as a JSON object. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

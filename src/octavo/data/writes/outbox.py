@@ -337,7 +337,7 @@ class Outbox:
         }
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user, or search for its result first. Raises NotSaved."""
+        """Send an entry that waits for the user, or first search for its result. Delete its draft. Raises NotSaved."""
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -423,7 +423,7 @@ class Outbox:
         return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
-        """Queue held entries, stop the worker, wait up to `max_wait` seconds for a running request. Unsent entries
+        """Queue held entries, stop the worker, and wait up to `max_wait` seconds for a running request. Unsent entries
         stay."""
         await self._end_undo_delays()
         self._worker.stop()

@@ -61,7 +61,7 @@ def file_kind(file: File) -> str:
 
 
 def format_dimensions(file: File) -> str:
-    """Return the dimensions of an image, such as `640 × 480`. Empty for other files."""
+    """Return the dimensions of an image, such as `640 × 480`. Empty if the server sends no dimensions."""
     dimensions = file.dimensions
     return f"{dimensions.width:.0f} × {dimensions.height:.0f}" if dimensions is not None else ""
 

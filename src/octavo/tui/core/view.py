@@ -294,7 +294,7 @@ def show_load_error(items: LineList, message: str, error: ApiError) -> None:
 
 
 def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]]) -> None:
-    """Say below `rows` that some lists of threads are loading, or why they failed. `snapshots` are their responses."""
+    """Say below `rows` why threads are missing or, while offline, how old they are. `snapshots` are the responses."""
     errors = [each.error for each in snapshots if each.error is not None]
     if rows.counts.loaded and errors and all(isinstance(each, NotSent) for each in errors):
         oldest_time = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)

@@ -379,8 +379,8 @@ class FormState:
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set field texts from YAML, none if `text` is empty. If the YAML is invalid, save it as a draft and return
-        False."""
+        """Set field texts from YAML. An empty `text` discards the user's YAML and changes no field. If the YAML is
+        invalid, save it as a draft and return False."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
