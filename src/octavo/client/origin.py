@@ -86,8 +86,8 @@ NO_PROXY_PROBLEM = (
 
 
 def environment_problem(*, proxies: bool, certificates: bool) -> str:
-    """Return a sentence about an environment variable that prevents connections. Empty if there is none. `proxies` and
-    `certificates` are True to check these kinds of variables."""
+    """Return a sentence about an environment variable that prevents connections. Empty if there is none. Variables for
+    `proxies` and `certificates` are checked only if these are True."""
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 

@@ -105,7 +105,7 @@ def _unknown_field_problems(section: Section, kind: str, fields: Collection[str]
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield `("command", phrase)` for each problem of a command. A placeholder must not be in code."""
+    """Yield `("command", phrase)` for each problem of a command, such as a placeholder that would run as code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return

@@ -98,7 +98,7 @@ def problem_label(problem: str) -> AnyText:
 
 
 def urls_of_site_parts(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Return the URL of each section and space of a site, by ID. If a part is not published, its title."""
+    """Return the URL of each section and space of a site, by ID. For an unpublished part, return its title instead."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk_parts(structure)
