@@ -75,9 +75,14 @@ class AnchorAssigner:
 def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
     """Return the one of `anchors` that `link_anchor` matches, else None. Case, accents and punctuation may differ."""
     candidates = list(anchors)
-    keys = ((level, _comparison_key(link_anchor, level or 1)) for level in (3, 2, 1, 0))
-    matches = (each for level, key in keys if key for each in candidates if _comparison_key(each, level) == key)
-    return link_anchor if link_anchor in candidates else next(matches, None)
+    if link_anchor in candidates:
+        return link_anchor
+    for strictness in (3, 2, 1, 0):
+        key = _comparison_key(link_anchor, strictness or 1)  # Only a heading may lose its Korean letters.
+        matches = (each for each in candidates if _comparison_key(each, strictness) == key)
+        if key and (matching_anchor := next(matches, None)) is not None:
+            return matching_anchor
+    return None
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
@@ -118,8 +123,13 @@ def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS) or not all(each.are_complete for each in contents):
         return False
     names = [assigner.assign("", name) for each in contents for name in each.names]
-    lengths = {len(_SYLLABLES.findall(name)) for name in names if "\u4e00" <= max(name) < "\ua000" and anchor.isascii()}
-    return len(_SYLLABLES.findall(anchor)) not in lengths and match_anchor(anchor, names) is None
+    chinese_names = (name for name in names if "\u4e00" <= max(name) < "\ua000")
+    may_be_pinyin = anchor.isascii() and _count_syllables(anchor) in map(_count_syllables, chinese_names)
+    return not may_be_pinyin and match_anchor(anchor, names) is None
+
+
+def _count_syllables(anchor: str) -> int:
+    return len(_SYLLABLES.findall(anchor))
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
@@ -138,7 +148,11 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 @lru_cache(10_000)  # Cached: each link to a missing heading is compared with all headings.
 def _comparison_key(anchor: str, strictness: int) -> str:
+    """Return a key that is equal for anchors that match. Key 3 has all words, key 2 lacks `and`, key 1 also the `e` of
+    umlauts, and key 0 has no `and` and no Korean letters."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-").translate(_ROMAN_FORMS)))
     words = _WORDS.findall(plain if strictness == 3 else _COMPARISON_SIGNS.sub("", plain))
     key = "".join(word for word in words if strictness == 3 or word != "and")
-    return key if strictness > 1 else _UMLAUT.sub("", key) if strictness == 1 else _HANGUL.sub("", key)
+    if strictness > 1:
+        return key
+    return (_UMLAUT if strictness == 1 else _HANGUL).sub("", key)

@@ -39,9 +39,16 @@ from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line, with_other_keys_of
 from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.yaml_values import write_scalar
-from octavo.files import local_changes
 from octavo.files.folder_merge import finish_proposal
-from octavo.files.local_changes import NEW_PAGE_PREFIX, LocalFiles, PagePlacement, contents_of, files_after_proposal
+from octavo.files.local_changes import (
+    NEW_PAGE_PREFIX,
+    LocalFiles,
+    PagePlacement,
+    are_equal_contents,
+    contents_of,
+    edited_summary,
+    files_after_proposal,
+)
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader, TrackedFile
 
@@ -238,10 +245,9 @@ class Proposal:
     def _sent_summary(self, plan: ProposalPlan) -> str:
         """Return the text of `SUMMARY.md`, without changes that cannot be sent."""
         text, entries = self.local.text(SUMMARY), self.local.entries
-        if local_changes.are_equal_contents(entries, plan.contents):
+        if are_equal_contents(entries, plan.contents):
             return text
-        summary = local_changes.edited_summary(self.folder, text, entries, plan.contents)
-        return summary or write_summary(plan.contents)
+        return edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 
     async def apply(self, changes: list[ContentEdit]) -> None:
         """Send one edit, and read the content of the change request after it. Raises ApiError or ProposalFailed."""
