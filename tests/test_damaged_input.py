@@ -57,7 +57,6 @@ from octavo.documents.source_blocks import read_page
 from octavo.documents.source_reader import parse
 from octavo.first_picture import FirstPicture
 from octavo.server import import_sources, loader
-from octavo.server.app import Platform
 from octavo.server.handlers.spaces import get_current, page_text
 from octavo.server.page_texts import evaluate_text
 from octavo.server.store import Store, UnusableDatabase, image_size
@@ -68,6 +67,7 @@ from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_too_deep, parse_json
 from tests.deep_pages import DEEP_PAGES, LEVELS
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"

@@ -22,7 +22,7 @@ from octavo.api import imports, pdf, spaces
 from octavo.api.errors import ApiError
 from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.client.client import Client
-from octavo.server.app import Platform
+from tests.server.refusing_platform import Platform
 from pydantic import SecretStr
 from tests.server.small_platform import Clock, small_context
 

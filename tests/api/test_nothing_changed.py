@@ -12,8 +12,8 @@ from octavo.api.openapi_document import document
 from octavo.api.operation import Operation, load
 from octavo.api.wire import NothingChanged, Route, body_fields, encode, routes
 from octavo.client.client import Client
-from octavo.server.app import Platform
 from tests.operation_walk import full_context
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]

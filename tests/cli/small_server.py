@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from octavo.server.app import Platform
 from octavo.server.serve import serve
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Clock, small_context
 
 KEY, NEXT_KEY = "key-of-mia-0123456789", "next-key-of-mia-0123456789"

@@ -13,8 +13,8 @@ from octavo.api.operation import Listing, OrganizationRef, SiteRef, load
 from octavo.api.wire import operation_for_route, routes
 from octavo.client.client import Client, outgoing_json
 from octavo.client.responses import Application, RawRequest
-from octavo.server.app import Platform
 from tests.operation_walk import full_context
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Clock
 
 WHY = "It only reads here."

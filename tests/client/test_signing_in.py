@@ -18,9 +18,9 @@ from octavo.client.client import Client
 from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Profile, Profiles, resolve
 from octavo.client.signing_in import ProfileStore, check, login, logout, status, switch, token_of
-from octavo.server.app import Platform
 from tests.client.conftest import Connect
 from tests.client.keyring_backends import HERE, Locked, Memory, Prompting, Waiting
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Clock, small_context
 
 ORIGIN = "http://127.0.0.1:8080"

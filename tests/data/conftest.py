@@ -21,8 +21,8 @@ from octavo.data.sync_queue import NeededResponse
 from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox, UndoResult, WriteGroup
-from octavo.server.app import Platform
 from tests.data.connections import RequestGate
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 MIA = User(id="mia", display_name="Mia Lund")

@@ -10,8 +10,8 @@ from octavo.api import comments, content, fonts, links, sites, spaces
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation, SpaceRef
 from octavo.data.live import Live
-from octavo.server.app import Platform
 from tests.data.connections import RequestGate
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME
 
 NO_ROUTE = "Cannot GET that."

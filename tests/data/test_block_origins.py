@@ -16,10 +16,10 @@ from octavo.client.client import Client
 from octavo.data.block_origins import REVISIONS_PER_BATCH, ContentVersion, PageBlame, load_people
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate
 from tests.data.edit_history import AuthoredBlock, EditHistory, markdown
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, space_with
 
 PAGES = ("intro", "usage", "fees", "rules")

@@ -21,8 +21,8 @@ from octavo.data.writes.change_request_writes import create, request_reviews, re
 from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.server.app import Platform
 from tests.data.connections import RequestGate
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 Decision: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]

@@ -16,10 +16,10 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
 from octavo.data.writes.content_writes import NO_CONTENT_EDITS, edit, page_source
-from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.connections import RequestGate, refuse_to_save
 from tests.data.test_merge_writes import SleepCounter
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
 
 ODD = "# Intro\n\nA soft\u00adhyphen, \ufeffa mark, \u202egnol\u202c, e\u0301\u0301\u0301\u0301\u0301\u0301, \x1b[31mred\x1b[0m\u2028and so on.\n"

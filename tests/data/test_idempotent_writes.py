@@ -19,13 +19,13 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import ExpectedState
 from octavo.data.writes.outbox import Outbox
-from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_killed_comments import TOXICS, serve_platform
 from tests.data.test_lost_responses import LossyConnection
 from tests.data.test_outbox import deliver, thread
 from tests.fault_proxy import FaultProxy, Toxic
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 

@@ -33,11 +33,11 @@ from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import mention_suffix
-from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate
 from tests.data.snapshot_watcher import SnapshotWatcher
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME, Ask, Clock, space_with
 
 

@@ -19,9 +19,9 @@ import pytest
 import uvicorn
 
 from octavo.data.state_db import StateDb
-from octavo.server.app import Platform
 from tests.data.comment_process import PAGES, comment_text
 from tests.fault_proxy import FaultProxy, Toxic
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 TOXICS = (

@@ -22,10 +22,10 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.text_edits import SuggestedText, apply_suggestions
 from octavo.documents.suggestions import find_suggestions
-from octavo.server.app import Platform
 from tests.data.review_process import VERDICT, WORDS
 from tests.data.test_killed_comments import TOXICS, read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy, Toxic
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 

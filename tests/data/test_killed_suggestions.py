@@ -14,9 +14,9 @@ from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
-from octavo.server.app import Platform
 from tests.data.test_killed_comments import read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 SAYS = "# Intro\n\nHello, reader.\n\nGoodbye."

@@ -8,12 +8,12 @@ from octavo.api.errors import NotSent
 from octavo.api.operation import SpaceRef
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
-from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.data.test_live import new_comment, threads
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 

@@ -12,10 +12,10 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import Forbidden, Lost, NotSent
 from octavo.api.operation import ChangeRequestRef, Operation, OrganizationRef, SpaceRef
 from octavo.data.live import Live, affected_path
-from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.connections import RequestGate
 from tests.data.snapshot_watcher import SnapshotWatcher
+from tests.server.refusing_platform import Platform
 
 
 def rename_space(title: str) -> Any:

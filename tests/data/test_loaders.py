@@ -12,8 +12,8 @@ from octavo.data.loaders import FILES_PER_REQUEST, find_file
 from octavo.documents.links import FileLink, resolve
 from octavo.documents.page_trees import space_index_of_json
 from octavo.server import loader
-from octavo.server.app import Platform
 from octavo.server.handlers.spaces import get_current
+from tests.server.refusing_platform import Platform
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import MAX_OWN_FAILURES
 from octavo.data.writes.outbox import Outbox
-from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts, thread
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, space_with
 
 if TYPE_CHECKING:

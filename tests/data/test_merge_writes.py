@@ -18,10 +18,10 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_kinds import MergeState
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import send_unchecked
-from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, refuse_to_save
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 

@@ -24,9 +24,9 @@ from octavo.data.queries import all_threads_op, replies_op
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_REQUESTS_BY_RANK, Rank
-from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox, damage_cache_files
 from tests.data.connections import RequestGate
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, space_with
 
 

@@ -16,9 +16,9 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
-from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write, refuse_to_save
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 

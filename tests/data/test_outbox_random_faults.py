@@ -28,10 +28,10 @@ from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
-from octavo.server.app import Platform
 from octavo.server.rest import RequestContext
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import FaultyConnection, ProcessKilled, add_write
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.machine import NewWrite
-from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_change_request_writes import edit
 from tests.data.test_outbox import deliver
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 

@@ -11,8 +11,8 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.operation import RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source, restore_pages
-from octavo.server.app import Platform
 from tests.data.connections import RequestGate
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
 
 

@@ -21,12 +21,12 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.delivery import ConnectionState
 from octavo.data.writes.machine import NewWrite
-from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.data.test_outbox import comment, deliver, texts
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 T = TypeVar("T")

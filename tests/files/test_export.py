@@ -14,7 +14,7 @@ from octavo.data.live import Live
 from octavo.files.folder_export import export_changes, write_export
 from octavo.files.pulled_folder import PulledFolder, SpaceReader
 from octavo.server import loader
-from octavo.server.app import Platform
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
 

@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from octavo.server.app import Platform
+from tests.server.refusing_platform import Platform
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
 from octavo.server.rest import RequestContext
 from octavo.server.store import Store
@@ -52,6 +51,7 @@ from octavo.tui.widgets.notices import NoticeBoard
 from tests import speedups
 from tests.data.background_requests import is_busy
 from tests.journeys.request_log import log
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import counting
 
 T = TypeVar("T")

@@ -15,11 +15,11 @@ from octavo.api import organizations
 from octavo.cli import sessions
 from octavo.client import signing_in
 from octavo.client.responses import Application
-from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.core.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_app_start import KEY, serve_platform
+from tests.server.refusing_platform import Platform
 
 VIEWS = ("content", "inbox", "changes", "comments", "sites", "admin")
 OTHER_KEY = "gb_api_another-key-of-somebody"

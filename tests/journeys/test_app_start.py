@@ -9,10 +9,10 @@ import pytest
 
 from octavo.api import reviews, spaces
 from octavo.api.operation import OrganizationRef
-from octavo.server.app import Platform
 from octavo.server.serve import serve
 from octavo.tui.app.sign_in import SignInScreen
 from tests.journeys.stage import MARA, Stage
+from tests.server.refusing_platform import Platform
 
 KEY = "gb_api_key-of-mara-lindqvist"
 

@@ -13,7 +13,6 @@ from octavo.client.responses import Application
 from octavo.data.writes.direct import send_unchecked
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.source_reader import parse
-from octavo.server.app import Platform
 from octavo.server.handlers.comments import CommentPresenter
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
@@ -21,6 +20,7 @@ from tests.journeys.request_scenario import RequestScenario, edit_page
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
 from tests.journeys.test_background_refresh import wait_for_background_refresh
+from tests.server.refusing_platform import Platform
 
 HERE = "You need a terminal and either curl"
 

@@ -10,7 +10,6 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.operation import SpaceRef
-from octavo.server.app import Platform
 from octavo.server.demo import history
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
@@ -18,6 +17,7 @@ from octavo.tui.core.routes import ToChangeRequest, ToPage
 from tests.deep_pages import DEEP_PAGES
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Stage
+from tests.server.refusing_platform import Platform
 
 FRONT_MATTER = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n"
 ERROR_TEXT = "Could not read the front matter: it has more than 60"

@@ -8,12 +8,12 @@ from octavo.api import change_requests, comments, content, organizations, review
 from octavo.api.operation import ListPage, Operation, SpaceRef
 from octavo.client import client
 from octavo.data.live import Snapshot
-from octavo.server.app import Platform
 from octavo.tui.app.activity import ActivityRow
 from octavo.tui.core.view import View
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
+from tests.server.refusing_platform import Platform
 
 HARBOUR_API = SpaceRef(space_id="harbour-api")
 

@@ -12,7 +12,6 @@ from textual.events import AppBlur, AppFocus
 
 from octavo.api import change_requests, reviews
 from octavo.api.operation import ChangeRequestRef
-from octavo.server.app import Platform
 from octavo.settings.programs import Hook
 from octavo.tui.app import user_programs
 from tests.journeys.stage import MARA, Run, Stage
@@ -20,6 +19,7 @@ from tests.journeys.test_background_refresh import wait_for_background_refresh
 from tests.journeys.test_inbox import NOOR, edit_page, open_change_request
 from tests.journeys.test_rare_operations import with_another_organization
 from tests.journeys.used_computer import new_stage, stage, used_folders
+from tests.server.refusing_platform import Platform
 
 __all__ = ["new_stage", "stage", "used_folders"]
 HOSTILE = "$(touch x) `touch y`; touch z"

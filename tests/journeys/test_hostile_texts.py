@@ -8,11 +8,11 @@ import pytest
 from textual.strip import Strip
 
 from octavo.api import change_requests, comments, content, reviews, spaces
-from octavo.server.app import Platform
 from octavo.tui.terminal.textual_internals import painted_rows
 from tests.journeys.app_terminal import bytes_of_keys, output_of, terminal
 from tests.journeys.hostile_library import HOSTILE, ROUTES, SHOWN, make_hostile
 from tests.journeys.stage import Run, Stage
+from tests.server.refusing_platform import Platform
 from tests.tui.widgets.scratch import harmless
 
 

@@ -14,12 +14,12 @@ from octavo.data.inbox_marks import InboxMarks
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
 from octavo.local_time import localize
-from octavo.server.app import Platform
 from octavo.settings.table import InboxFilter
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.used_computer import new_stage, stage, used_folders
+from tests.server.refusing_platform import Platform
 
 __all__ = ["new_stage", "stage", "used_folders"]
 HARBOUR = SpaceRef(space_id="harbour-api")

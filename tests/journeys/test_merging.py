@@ -13,7 +13,6 @@ from octavo.client.responses import Application
 from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.machine import WriteAttempt
-from octavo.server.app import Platform
 from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished_writes
@@ -22,6 +21,7 @@ from tests.journeys.faulty_server import altered, serving
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request
+from tests.server.refusing_platform import Platform
 
 
 async def open_merge_dialog(run: Run, *words: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from octavo.api import change_requests, organizations, spaces
 from octavo.api.operation import OrganizationRef
-from octavo.server.app import Platform
 from tests.journeys.faulty_server import serving
 from tests.journeys.stage import CONNECTED, MARA, Run, Stage
+from tests.server.refusing_platform import Platform
 
 TEXTS_OF_EMPTY_VIEWS = (
     "Nothing needs your attention",

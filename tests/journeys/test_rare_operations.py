@@ -9,7 +9,6 @@ import pytest
 from octavo.api import change_requests, collections, comments, content, pdf, spaces, users
 from octavo.api.content import DocumentBody, InsertPage
 from octavo.api.operation import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
-from octavo.server.app import Platform
 from octavo.tui.reader.page_dialogs import ImageScreen
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.faulty_server import altered
@@ -18,6 +17,7 @@ from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_resources import open_table
 from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven
 from tests.journeys.test_space_management import NOOR, allow_private_imports, create_space, focus_space_tree, web
+from tests.server.refusing_platform import Platform
 from tests.server.web_server import WebServer
 
 __all__ = ["web"]

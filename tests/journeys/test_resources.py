@@ -24,7 +24,6 @@ from octavo.api import (
 from octavo.api.errors import NotFound
 from octavo.api.operation import CollectionRef, InOrganization, Operation, OrganizationRef
 from octavo.api.text import Id
-from octavo.server.app import Platform
 from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
 from octavo.tui.core.routes import ToAccess
@@ -38,6 +37,7 @@ from octavo.tui.widgets.text_widgets import InfoTable
 from tests.journeys.faulty_server import altered, serving
 from tests.journeys.resource_samples import MISSING_RESOURCES, NOOR
 from tests.journeys.stage import MARA, Run, Stage
+from tests.server.refusing_platform import Platform
 
 
 async def create_missing_resources(run: Run) -> None:

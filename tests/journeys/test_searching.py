@@ -16,7 +16,6 @@ from textual.events import Key
 from octavo.api import change_requests, content, search, urls
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.cli import sessions
-from octavo.server.app import Platform
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.review.request_view import ChangeRequestScreen
@@ -25,6 +24,7 @@ from octavo.tui.widgets.row_list import RowList
 from tests.journeys.request_scenario import RequestScenario, add_page
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_typed_ahead import send_keys
+from tests.server.refusing_platform import Platform
 
 
 @asynccontextmanager

@@ -8,9 +8,9 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.operation import SpaceRef
-from octavo.server.app import Platform
 from tests.journeys.faulty_server import Fault, FaultyServer, serving
 from tests.journeys.stage import MARA, Run, Stage
+from tests.server.refusing_platform import Platform
 
 WORDS = "Not a word lost."
 HARBOUR_API = SpaceRef(space_id="harbour-api")

@@ -10,7 +10,6 @@ import pytest
 from octavo.api import collections, imports, spaces
 from octavo.api import content as content_api
 from octavo.api.operation import OrganizationRef, SpaceRef
-from octavo.server.app import Platform
 from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.content import space_changes
 from octavo.tui.content.content_screen import ContentScreen
@@ -18,6 +17,7 @@ from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from tests.journeys.stage import Run, Stage
+from tests.server.refusing_platform import Platform
 from tests.server.web_server import WebServer, run_web_server
 
 NOOR = "noor-haddad"

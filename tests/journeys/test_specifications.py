@@ -12,13 +12,14 @@ from octavo.api import change_requests, content, openapi
 from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.documents import links
-from octavo.server.app import Platform, run_operation
+from octavo.server.app import run_operation
 from octavo.server.demo import history
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.reader import linked_files
 from tests.journeys.stage import MARA, Stage
+from tests.server.refusing_platform import Platform
 
 YAML = """\
 openapi: 3.0.3

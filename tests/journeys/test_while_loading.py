@@ -13,7 +13,6 @@ import pytest
 
 from octavo.api import collections, comments, content
 from octavo.api.operation import CollectionRef, ListPage
-from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
@@ -23,6 +22,7 @@ from tests.journeys.faulty_server import serving
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Stage
 from tests.journeys.test_reviewing import open_change_request
+from tests.server.refusing_platform import Platform
 
 
 @pytest.mark.before_release

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.server.app import Platform
 from octavo.server.rest import RequestContext
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context
 
 

@@ -18,7 +18,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotFound, Rejected
 from octavo.api.operation import ChangeRequestRef, CollectionRef, Discussion, Operation, SpaceRef
 from octavo.client.client import Client
-from octavo.server.app import Platform
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME, Clock, small_context
 
 T = TypeVar("T")

@@ -15,10 +15,10 @@ from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
-from octavo.server.app import Platform
 from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current
 from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json, Store
+from tests.server.refusing_platform import Platform
 
 T = TypeVar("T")
 

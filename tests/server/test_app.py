@@ -12,8 +12,9 @@ import pytest
 from octavo.api import comments, organizations, spaces, users
 from octavo.api.bodies import Markdown
 from octavo.api.openapi_document import document
-from octavo.server.app import BODY_SIZE_LIMIT, Platform
+from octavo.server.app import BODY_SIZE_LIMIT
 from octavo.server.rest import RequestContext
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME, START, Ask, Clock, Refusal, check_refused, small_context, space_with
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \u202e\u0000 𝒳 \\ </script>"

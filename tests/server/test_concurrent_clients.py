@@ -21,9 +21,9 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import Page
 from octavo.api.operation import ContentRef, OrganizationRef, RevisionRef, SpaceRef
 from octavo.client.client import Client
-from octavo.server.app import Platform
 from octavo.server.rest import RequestContext
 from octavo.server.store import Store
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME, Clock, small_context
 from tests.server.space_editor import insert, update
 

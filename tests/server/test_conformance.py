@@ -25,10 +25,10 @@ from schemathesis.specs.openapi import checks
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import Route, encode, operation_for_route, routes
-from octavo.server.app import Platform
 from octavo.server.rest import RequestContext
 from octavo.server.store import Store
 from tests.operation_walk import Walk, full_context
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 ROUTES = [route for spec in load().values() for route in routes(spec)]

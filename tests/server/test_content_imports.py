@@ -21,9 +21,10 @@ from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.source_reader import parse
 from octavo.server import import_sources
-from octavo.server.app import Platform, run_operation
+from octavo.server.app import run_operation
 from octavo.server.import_sources import ConversionFailure, convert_docx, read_html
 from octavo.server.store import MissingResource
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, check_refused, space_with
 from tests.server.space_editor import SpaceEditor
 from tests.server.web_server import WebServer, run_web_server

@@ -8,9 +8,9 @@ from typing import Any
 
 from octavo.api.operation import load
 from octavo.api.wire import Route, encode, operation_for_route, routes
-from octavo.server.app import Platform
 from tests.every_operation import website
 from tests.operation_walk import Walk, full_context
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock
 
 

@@ -17,11 +17,11 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import ChangeRequestRef, CollectionRef, Listing, Operation, SpaceRef, load
 from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
 from octavo.api.wire import Route, encode, operation_for_route, query_fields, routes
-from octavo.server.app import Platform
 from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current, with_text
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json
 from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_context
+from tests.server.refusing_platform import Platform
 from tests.server.sample_sites import create_site
 from tests.server.small_platform import ACME, Ask, Clock, space_with
 

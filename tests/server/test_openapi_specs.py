@@ -11,8 +11,9 @@ import pytest
 from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.openapi import SpecificationError, read_specification
-from octavo.server.app import Platform, fail_unfinished_specs
+from octavo.server.app import fail_unfinished_specs
 from octavo.server.rest import RequestContext
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME, Ask, check_refused
 from tests.server.web_server import WebServer, run_web_server
 

@@ -9,8 +9,8 @@ import pytest
 from octavo.api import adaptive_schema, collections, openapi, organizations, sites, spaces, teams
 from octavo.api.operation import CollectionRef, Operation, SiteRef, SpaceRef
 from octavo.api.wire import encode
-from octavo.server.app import Platform
 from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_context
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import ACME, PEOPLE, Ask, Clock
 from tests.server.test_required_roles import LEAST, expected_users
 

@@ -7,8 +7,8 @@ import pytest
 from octavo.api import site_structure as structure
 from octavo.api import sites, spaces
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, UnknownPart
-from octavo.server.app import Platform
 from octavo.server.rest import RequestContext
+from tests.server.refusing_platform import Platform
 from tests.server.sample_sites import (
     add_section,
     before_part,

@@ -8,10 +8,10 @@ import pytest
 
 from octavo.api import collections, search, site_structure, sites, spaces
 from octavo.api.operation import CollectionRef, OrganizationRef, SiteRef
-from octavo.server.app import Platform
 from octavo.server.handlers.spaces import page_text
 from octavo.server.rest import RequestContext, iso
 from octavo.server.store import MissingResource
+from tests.server.refusing_platform import Platform
 from tests.server.sample_sites import create_site
 from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 

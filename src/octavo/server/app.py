@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import mimetypes
-from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, nullcontext
@@ -137,7 +136,6 @@ class Platform:
         self._chance = Random(7)
         self.read_only_reason = ""
         """Message with which writes are refused. Empty if writes are allowed."""
-        self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
         """Lock for a large request body, and for background work with `needs_much_memory`."""
@@ -158,18 +156,6 @@ class Platform:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
-    def refuse_next(
-        self,
-        operation: type[Operation[Any]],
-        status: int,
-        message: str,
-        *,
-        times: int = 1,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        """Refuse the next `times` requests for `operation` with this status and message. For tests."""
-        self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
-
     def close(self) -> None:
         """Wait for the running handler, and stop the thread of the handlers. Does not close the store."""
         self._thread.shutdown()
@@ -186,9 +172,7 @@ class Platform:
                 return Response(status_code=204, headers=_request_id_header())
             if self.read_only_reason and not SPECS[type(op)].only_reads:
                 raise Refusal(403, self.read_only_reason)
-            if refusals := self._refusals[type(op)]:
-                raise refusals.popleft()
-            result = await self._in_thread(lambda: run_operation(op, context))
+            result = await self.run(op, context)
             background_task = None
             if isinstance(result, BackgroundWork):
                 if result.early_response is None:
@@ -199,6 +183,10 @@ class Platform:
                 return Response(status_code=204, headers=_request_id_header())
             content = b"" if request.method == "HEAD" else _json(result)
             return Response(content, SPECS[type(op)].success, _request_id_header(), "application/json", background_task)
+
+    async def run(self, op: Operation[Any], context: RequestContext) -> Any:
+        """Run an operation in the thread of the handlers, and return its result."""
+        return await self._in_thread(lambda: run_operation(op, context))
 
     async def _run_background_work(self, work: BackgroundWork[Any]) -> Any:
         async with self._large_lock if work.needs_much_memory else nullcontext():

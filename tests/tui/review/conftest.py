@@ -13,7 +13,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.server.app import Platform
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Clock, small_context
 
 

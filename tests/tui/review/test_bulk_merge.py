@@ -11,7 +11,6 @@ from octavo.api.content import DeletePage
 from octavo.api.errors import Lost
 from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.live import Live
-from octavo.server.app import Platform
 from octavo.tui.core.shell import Shell
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.review.merge_dialog import (
@@ -22,6 +21,7 @@ from octavo.tui.review.merge_dialog import (
     merge_in_order,
 )
 from octavo.tui.widgets.short_texts import InfoRow
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
 

@@ -13,9 +13,9 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit
 from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
-from octavo.server.app import Platform
 from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, find_conflicts, merge_revisions
 from octavo.tui.review.tree_conflicts import find_tree_conflicts
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, update
 from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, connected, platform

@@ -23,10 +23,10 @@ from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import Rank
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import ChangedPage, changed_pages
-from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedRevisions, DiffCache
 from octavo.tui.review.changed_tree import ViewedMarks
 from tests.data.connections import RequestGate
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context
 from tests.server.space_editor import SpaceEditor, insert, update
 

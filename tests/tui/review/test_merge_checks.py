@@ -22,10 +22,10 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import Json
-from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
 from octavo.tui.review.merge_dialog import reverted_pages_phrase
 from octavo.tui.widgets.short_texts import InfoRow
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, small_context
 from tests.server.space_editor import SpaceEditor, insert, update
 

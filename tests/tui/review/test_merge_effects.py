@@ -11,10 +11,10 @@ from octavo.api import change_requests, links, redirects, site_structure, sites,
 from octavo.api.content import ContentEdit, DeletePage
 from octavo.api.operation import ChangeRequestRef, SiteRef
 from octavo.data.live import Live
-from octavo.server.app import Platform
 from octavo.tui.review import merge_effects, request_findings
 from octavo.tui.review.merge_checks import Checks, run_checks
 from octavo.tui.widgets.short_texts import InfoRow
+from tests.server.refusing_platform import Platform
 from tests.server.sample_sites import create_site
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update

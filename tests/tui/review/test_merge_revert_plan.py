@@ -11,7 +11,6 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
-from octavo.server.app import Platform
 from octavo.tui.review.merge_revert import (
     PageEditedLater,
     RevertEdits,
@@ -22,6 +21,7 @@ from octavo.tui.review.merge_revert import (
     plan_rows,
     revert_edits,
 )
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
 

@@ -12,9 +12,9 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.organizations import Organization
-from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import rule_rows
 from octavo.tui.widgets.short_texts import InfoRow
+from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask, Clock, Refusal, small_context
 from tests.server.space_editor import ACME, SpaceEditor, insert, update
 
