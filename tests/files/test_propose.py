@@ -29,6 +29,14 @@ async def propose(
     return plan, await proposal.send(plan, is_draft=draft)
 
 
+async def propose_into(side: PulledSide, request: ChangeRequest) -> tuple[ProposalPlan, ChangeRequest]:
+    """Add the changes of a folder to a change request. Fails if the plan is blocked."""
+    proposal = Proposal(side.folder, side.live, side.client.download, "x", into=request)
+    plan = await proposal.plan()
+    assert plan.blocked == []
+    return plan, await proposal.send(plan, is_draft=False)
+
+
 async def text_of(editor: SpaceEditor, at: ChangeRequestRef, title: str) -> str:
     page = await editor.page(title, at)
     return page.markdown or ""
@@ -653,3 +661,19 @@ async def test_deleted_file_that_is_still_listed_is_restored_by_a_later_proposal
     docs.write("setup.md", SETUP)
     await propose(docs)
     assert await editor.outline(request.ref(editor.space)) == "Home Setup Usage"
+
+
+async def test_proposals_to_two_change_requests_in_turn_add_each_page_once(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
+    docs.write("guides/more.md", "# More\n\nText.\n")
+    docs.edit("SUMMARY.md", "* [Setup](setup.md)\n", "* [Setup](setup.md)\n  * [More](guides/more.md)\n")
+    _, first = await propose(docs)
+    second = await editor.propose(update(await editor.id("Usage"), "# Usage\n\nTheirs.\n"))
+    await propose_into(docs, await editor.get(second))
+    assert await editor.outline(second) == "Home Setup(More) Usage"
+    docs.write("guides/more.md", "# More\n\nBetter text.\n")
+    for at in (first.ref(editor.space), second, first.ref(editor.space)):
+        await propose_into(docs, await editor.get(at))
+        assert await editor.outline(at) == "Home Setup(More) Usage"
+        assert "Better text." in await text_of(editor, at, "More")

@@ -123,13 +123,9 @@ def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS) or not all(each.are_complete for each in contents):
         return False
     names = [assigner.assign("", name) for each in contents for name in each.names]
-    chinese_names = (name for name in names if "\u4e00" <= max(name) < "\ua000")
-    may_be_pinyin = anchor.isascii() and _count_syllables(anchor) in map(_count_syllables, chinese_names)
+    syllable_counts = {len(_SYLLABLES.findall(name)) for name in names if "\u4e00" <= max(name) < "\ua000"}
+    may_be_pinyin = anchor.isascii() and len(_SYLLABLES.findall(anchor)) in syllable_counts
     return not may_be_pinyin and match_anchor(anchor, names) is None
-
-
-def _count_syllables(anchor: str) -> int:
-    return len(_SYLLABLES.findall(anchor))
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
@@ -153,6 +149,5 @@ def _comparison_key(anchor: str, strictness: int) -> str:
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-").translate(_ROMAN_FORMS)))
     words = _WORDS.findall(plain if strictness == 3 else _COMPARISON_SIGNS.sub("", plain))
     key = "".join(word for word in words if strictness == 3 or word != "and")
-    if strictness > 1:
-        return key
-    return (_UMLAUT if strictness == 1 else _HANGUL).sub("", key)
+    removed_letters = _UMLAUT if strictness == 1 else _HANGUL
+    return key if strictness > 1 else removed_letters.sub("", key)

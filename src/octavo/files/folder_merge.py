@@ -412,7 +412,8 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
     page_ids = {page["id"] for page in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
     if status == "merged":
         folder.files = files_after_proposal(folder)
-    folder.proposal = {}
+    others = folder.proposal.get("others")
+    folder.proposal = {"others": others} if others else {}
     return frozenset(page_ids)
 
 

@@ -89,6 +89,7 @@ class Proposal:
         await finish_proposal(self.folder, self.live.send)
         self.local = LocalFiles.read(self.folder)
         self.change_request = self.into or await self._open_request()
+        self._select_record()
         at = self.change_request.ref(self._space) if self.change_request is not None else self._space
         reader, pulled_reader = self._reader(at), self._reader_of(self.folder.revision_id)
         self.head, base = await reader.revision(), await pulled_reader.revision()
@@ -136,6 +137,14 @@ class Proposal:
     @property
     def _is_request_stored(self) -> bool:
         return self.change_request is not None and self.folder.proposal.get("changeRequest") == self.change_request.id
+
+    def _select_record(self) -> None:
+        """Use the record of the last proposal to this change request. Keep records of other ones in its `others`."""
+        if self.change_request is None or self._is_request_stored:
+            return
+        record = self.folder.proposal
+        others = record.pop("others", {}) | ({record["changeRequest"]: record} if "changeRequest" in record else {})
+        self.folder.proposal = {**others.pop(self.change_request.id, {}), "others": others}
 
     async def _open_request(self) -> ChangeRequest | None:
         """Return the change request of the last proposal. None if there is none. Raises ApiError, or ProposalFailed
@@ -194,9 +203,8 @@ class Proposal:
         with the changes. Raises ApiError, OSError or ProposalFailed."""
         if self.change_request is None:
             self.change_request = await self._create()
-        if not self._is_request_stored:
-            self.folder.proposal = {"changeRequest": self.change_request.id, "number": self.change_request.number}
-        self.folder.proposal["isComplete"] = False
+        request_fields = {"changeRequest": self.change_request.id, "number": self.change_request.number}
+        self.folder.proposal |= {**request_fields, "isComplete": False}
         self.folder.save()
         sender = _Sender(self, plan)
         await sender.send()
@@ -212,7 +220,7 @@ class Proposal:
         return request
 
     async def _create(self) -> ChangeRequest:
-        self.folder.proposal = {"creating": self.subject, "earlierDrafts": [each.id for each in await self._drafts()]}
+        self.folder.proposal |= {"creating": self.subject, "earlierDrafts": [each.id for each in await self._drafts()]}
         self.folder.save()
         sent = await create(self.live, self._space, self.subject)
         if sent.result is None:

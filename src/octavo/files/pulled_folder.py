@@ -364,6 +364,8 @@ def _read_proposal(stored: Any) -> dict[str, Any]:
     for name in ("changeRequest", "creating", "revision", "summary"):
         _text(stored, name)
     set(stored.get("earlierDrafts", ()))
+    for other in stored.get("others", {}).values():
+        _read_proposal(other)
     return dict(stored)
 
 
