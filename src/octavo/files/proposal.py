@@ -39,16 +39,8 @@ from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line, with_other_keys_of
 from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.yaml_values import write_scalar
+from octavo.files import local_changes
 from octavo.files.folder_merge import finish_proposal
-from octavo.files.local_changes import (
-    NEW_PAGE_PREFIX,
-    LocalFiles,
-    PagePlacement,
-    are_equal_contents,
-    contents_of,
-    edited_summary,
-    files_after_proposal,
-)
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader, TrackedFile
 
@@ -75,7 +67,7 @@ class Proposal:
     subject: str
     into: ChangeRequest | None = None
     """The change request to add to. None to use that of the last proposal, or if it was merged, a new one."""
-    local: LocalFiles = field(init=False)
+    local: local_changes.LocalFiles = field(init=False)
     baseline: Baseline = field(init=False)
     head: Revision = field(init=False)
     """The current content of the change request, or of the space if there is none."""
@@ -87,7 +79,7 @@ class Proposal:
         if self.into is not None and self.into.status not in UNDECIDED:
             raise ProposalFailed(f"Could not propose: #{self.into.number} is {self.into.status}.", "blocked")
         await finish_proposal(self.folder, self.live.send)
-        self.local = LocalFiles.read(self.folder)
+        self.local = local_changes.LocalFiles.read(self.folder)
         self.change_request = self.into or await self._open_request()
         self._select_record()
         at = self.change_request.ref(self._space) if self.change_request is not None else self._space
@@ -101,9 +93,9 @@ class Proposal:
             origin_id = request.revision_merged_ancestor or request.revision_initial or origin_id
         origin_reader = self._reader_of(origin_id)
         origin = await origin_reader.revision() if origin_id != base.id else base
-        files = files_after_proposal(self.folder) if self._is_request_stored else dict(self.folder.files)
-        pulled_entries = contents_of(self.folder, self.folder.files)
-        self.baseline = Baseline(files, contents_of(self.folder, files, pulled_entries))
+        files = local_changes.files_after_proposal(self.folder) if self._is_request_stored else dict(self.folder.files)
+        pulled_entries = local_changes.contents_of(self.folder, self.folder.files)
+        self.baseline = Baseline(files, local_changes.contents_of(self.folder, files, pulled_entries))
         self._recognize_new_pages(base, self.baseline)
 
         async def read_text(page: Page) -> str | None:
@@ -188,9 +180,9 @@ class Proposal:
             if page.id not in old_ids and page.type == "document" and not self.folder.proposal.get("isComplete"):
                 added_ids_by_title.setdefault(page.title, []).append(page.id)
         for entry in walk_entries(self.local.entries):
-            if not entry.id.startswith(NEW_PAGE_PREFIX):
+            if not entry.id.startswith(local_changes.NEW_PAGE_PREFIX):
                 continue
-            path = entry.id.removeprefix(NEW_PAGE_PREFIX)
+            path = entry.id.removeprefix(local_changes.NEW_PAGE_PREFIX)
             title = PageFile(self.local.text(path)).title or entry.title
             if path in recorded_ids:
                 entry.id = recorded_ids[path]
@@ -253,9 +245,9 @@ class Proposal:
     def _sent_summary(self, plan: ProposalPlan) -> str:
         """Return the text of `SUMMARY.md`, without changes that cannot be sent."""
         text, entries = self.local.text(SUMMARY), self.local.entries
-        if are_equal_contents(entries, plan.contents):
+        if local_changes.are_equal_contents(entries, plan.contents):
             return text
-        return edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
+        return local_changes.edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 
     async def apply(self, changes: list[ContentEdit]) -> None:
         """Send one edit, and read the content of the change request after it. Raises ApiError or ProposalFailed."""
@@ -286,7 +278,7 @@ class _Sender:
     _sent_ids: set[str] = field(default_factory=set)
     """IDs of the pages whose updates the server has."""
     _changes: list[ContentEdit] = field(default_factory=list)
-    _current_insertions: list[PagePlacement] = field(default_factory=list)
+    _current_insertions: list[local_changes.PagePlacement] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
     """Texts with links to pages that have no ID yet, by page ID in the plan."""
@@ -334,7 +326,7 @@ class _Sender:
                 self.file_ids[path] = added_file.id
         self.plan.link_converter.new_files = dict(self.file_ids)
 
-    async def _insert(self, placement: PagePlacement) -> None:
+    async def _insert(self, placement: local_changes.PagePlacement) -> None:
         version = self.plan.new_pages[placement.id]
         page = PageFile(version.text)
         body = self.plan.link_converter.server_text(version.path, page.body, None, "")
@@ -353,7 +345,7 @@ class _Sender:
         )
         await self._add(change, _size_of(text), placement)
 
-    async def _update(self, plan_id: str, placement: PagePlacement | None) -> None:
+    async def _update(self, plan_id: str, placement: local_changes.PagePlacement | None) -> None:
         change = self.plan.edits.get(plan_id)
         fields: dict[str, Any] = dict(change.fields) if change is not None else {}
         size = 200
@@ -376,7 +368,7 @@ class _Sender:
         version = self.plan.new_pages.get(plan_id)
         return version.path if version is not None else self.plan.link_converter.layout.paths.get(plan_id, "")
 
-    def _parent_id(self, placement: PagePlacement) -> str | None:
+    def _parent_id(self, placement: local_changes.PagePlacement) -> str | None:
         return self.ids.get(placement.parent_id, placement.parent_id) if placement.parent_id is not None else None
 
     def _text_with_new_ids(self, plan_id: str, markdown: str) -> str:
@@ -389,7 +381,7 @@ class _Sender:
             self._pending[plan_id] = text
         return text
 
-    async def _add(self, change: ContentEdit, size: int, inserted: PagePlacement | None = None) -> None:
+    async def _add(self, change: ContentEdit, size: int, inserted: local_changes.PagePlacement | None = None) -> None:
         if self._changes and (len(self._changes) >= MAX_CHANGES_PER_EDIT or self._size + size > MAX_EDIT_BYTES):
             await self._flush()
         self._changes.append(change)
