@@ -153,7 +153,7 @@ def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return names for the rows that both tables have, by `id()` of the old and of the new row. Names are the texts in
-    the first column in which at least half of the rows have a unique text. Empty if there is none."""
+    the first column in which at least half of the rows of each table have a unique text. Empty without one."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue

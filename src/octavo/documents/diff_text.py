@@ -335,10 +335,10 @@ def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
             shown_indexes.update(range(max(last + 1, index - context), min(len(lines), index + context + 1)))
             last = min(len(lines), index + context)
     hunks: list[SourceHunk] = []
-    skipped = 0
+    skipped_count = 0
     for is_shown, group in groupby(range(len(lines)), shown_indexes.__contains__):
         numbers = list(group)
         if is_shown:
-            hunks.append(SourceHunk(skipped, lines[numbers[0] : numbers[-1] + 1]))
-        skipped = len(numbers)
+            hunks.append(SourceHunk(skipped_count, lines[numbers[0] : numbers[-1] + 1]))
+        skipped_count = len(numbers)
     return tuple(hunks)

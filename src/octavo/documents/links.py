@@ -446,7 +446,7 @@ _FILE_SUFFIXES = frozenset(
 
 
 def host_mismatch_warning(words: str, target: UrlLink) -> str:
-    """Return a warning if the text of a link contains another host than its URL. Else empty."""
+    """Return a warning if the text of a link contains another host than its URL. Empty otherwise."""
     host_match = _HOST_NAME.search(words)
     if (
         host_match is None

@@ -257,7 +257,7 @@ def page_slug(title: str) -> str:
 
 
 def leading_heading(markdown: str) -> str | None:
-    """Return the text of the first line that is not blank, if it is a heading of level 1. Else None."""
+    """Return the text of the heading of level 1 with which `markdown` begins. None if it begins otherwise."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
     heading_match = _HEADING.fullmatch(line[:MAX_HEADING])
     return (inline_text(heading_match[1]) or None) if heading_match else None

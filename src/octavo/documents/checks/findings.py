@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of the first `tag` from `line` on, or the last end tag up to `line`. Else that of `line`."""
+        """Return the range of the last end `tag` up to `line`, else of the next `tag` from there, else of `line`."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

@@ -158,7 +158,7 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the first fix if it replaces exactly the region of the finding. Else None."""
+    """Return the text of the first fix if it replaces exactly the region of the finding. None otherwise."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]

@@ -93,8 +93,8 @@ def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
 def equal_word_ranges(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the ranges of equal words as old index, new index and length. Empty if the texts are too long to compare."""
     counts, new_counts = Counter(old), Counter(new)
-    pairs = sum(count * new_counts[word] for word, count in counts.items() if not word.isspace())
-    if max(len(old), len(new)) > _WORD_LIMIT or pairs > _PAIR_LIMIT:
+    pair_count = sum(count * new_counts[word] for word, count in counts.items() if not word.isspace())
+    if max(len(old), len(new)) > _WORD_LIMIT or pair_count > _PAIR_LIMIT:
         return []
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]

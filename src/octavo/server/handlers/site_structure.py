@@ -369,7 +369,7 @@ def _move_section(op: structure.MoveSection, context: RequestContext) -> Json:
 def _move(
     context: RequestContext, tree: SiteTree, item: structure.Pointer, position: structure.Position | None
 ) -> Json:
-    """Move a site space, section or group to `position`, or to the end if `position` is None. Return the moved item."""
+    """Move part of a site to `position`, or to the end if None. Return it. Raises Refusal and MissingResource."""
     path, document = _find_part(context, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")

@@ -95,7 +95,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections into which `item` can move, in tree order with depths. Not `item` or what it contains."""
+    """Return the collections outside of `item` into which it can move, in tree order with depths."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

@@ -133,7 +133,7 @@ class TableGrid:
     widths: list[int]
     rows: list[Block] = field(default_factory=list)
     """The block of each row in `body`."""
-    omitted_rows: int = 0
+    omitted_row_count: int = 0
     """Number of rows at the end that are left out because the table is too large."""
     gap: int = COLUMN_GAP
     broken_columns: int = 0
@@ -531,7 +531,7 @@ def grid_by_width(
             closer_grid = fit_columns(head, body, aligns, available_width + len(aligns) - 1, hints)
             if closer_grid.broken_columns < table_grid.broken_columns:
                 table_grid, closer_grid.gap = closer_grid, COLUMN_GAP - 1
-        table_grid.rows, table_grid.omitted_rows = body_rows, len(block.children) - len(rows)
+        table_grid.rows, table_grid.omitted_row_count = body_rows, len(block.children) - len(rows)
         return table_grid
 
     return grid
@@ -590,9 +590,9 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         elif has_tall_rows and not is_striped and index:
             all_lines.append(Line(row_rule, all_lines[-1].block if all_lines else whole_block(row_block)))
         all_lines += [Line(line, whole_block(row_block)) for line in lines]
-    if table_grid.omitted_rows:
+    if table_grid.omitted_row_count:
         omitted_text = (
-            f"{glyphs.ellipsis} {plural(table_grid.omitted_rows, 'more row')} not shown (see the page source)"
+            f"{glyphs.ellipsis} {plural(table_grid.omitted_row_count, 'more row')} not shown (see the page source)"
         )
         all_lines.append(Line([blank, decoration(omitted_text, styles.muted)], block))
     if overflow and has_end(block):

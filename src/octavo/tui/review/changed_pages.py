@@ -37,7 +37,7 @@ def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
-def open_threads_by_page(threads: Sequence[Comment]) -> dict[str, int]:
+def thread_counts_by_page(threads: Sequence[Comment]) -> dict[str, int]:
     """Return the number of open threads by page key. Threads on no page count for the key `WHOLE_REQUEST`."""
     count_on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
     return {**open_thread_counts(threads), WHOLE_REQUEST: count_on_no_page}
@@ -66,7 +66,7 @@ class PageMarks:
     viewed: Collection[str] = ()
     changed_since_viewed: Collection[str] = ()
     """Keys of the pages that changed after you viewed them."""
-    open_threads: Mapping[str, int] = field(default_factory=dict)
+    thread_counts: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
     kind_counts: Mapping[str, Mapping[ChangeKind, int]] = field(default_factory=dict)
     """Number of changes of each kind, by page key."""
@@ -173,7 +173,7 @@ def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = ()
         page.title,
         children,
         kind="page" if page.changes or kind == "document" else kind,
-        count=marks.open_threads.get(page.key, 0),
+        count=marks.thread_counts.get(page.key, 0),
         sign=_sign(viewed_mark, page.sign) if page.changes else "",
         right=_right_end(*counts_on_right, has_conflict, unsent_mark(unsent)),
         short_right=_right_end(*short_counts, has_conflict, unsent_mark(unsent, symbols_only=True)),

@@ -21,7 +21,7 @@ from octavo.tui.review.changed_pages import (
     MAX_AHEAD,
     PageMarks,
     keys_beyond,
-    open_threads_by_page,
+    thread_counts_by_page,
     tree_nodes,
     unchanged_page,
     unchanged_pages_with_comments,
@@ -123,7 +123,7 @@ class ChangedTree:
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
         commented = unchanged_pages_with_comments(self._threads.comments, changed, titles, self._unsent)
-        thread_counts = open_threads_by_page(self._threads.posted_threads)
+        thread_counts = thread_counts_by_page(self._threads.posted_threads)
         conflicting_keys = comparison.conflicting_keys | comparison.diffs.pages_with_markers
         diffs = comparison.diffs
         marks = PageMarks(

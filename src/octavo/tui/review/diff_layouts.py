@@ -25,7 +25,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_chunks import PageHeading
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, describe_change, open_threads_by_page
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, describe_change, thread_counts_by_page
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.short_texts import plural
@@ -191,7 +191,7 @@ class AllPagesLayout:
         self._sections: dict[str, PageSection] = {}
         self._changed_pages: dict[str, ChangedPage] = {}
         self._anchors: dict[str, TwoVersionAnchors] = {}
-        self._open_threads: Mapping[str, int] = {}
+        self._thread_counts: Mapping[str, int] = {}
         """Number of open threads by page key."""
         self._revisions: ComparedRevisions | None = None
         self._loading: set[str] = set()
@@ -348,7 +348,7 @@ class AllPagesLayout:
             for section in self._sections.values():
                 self._mark_to_reload(section)
         sections: dict[str, PageSection] = {}
-        self._open_threads = open_threads_by_page(self._threads.posted_threads)
+        self._thread_counts = thread_counts_by_page(self._threads.posted_threads)
         for page in pages:
             section = self._sections.get(page.key) or PageSection(page.key)
             if self._changed_pages.get(page.key) != page:
@@ -393,8 +393,8 @@ class AllPagesLayout:
             badges += [(f"+{size.added}", "success")] * bool(size.added) + [(f"−{size.removed}", "error")] * bool(
                 size.removed
             )
-        if threads := self._open_threads.get(page.key, 0):
-            badges.append((plural(threads, "thread"), "note"))
+        if thread_count := self._thread_counts.get(page.key, 0):
+            badges.append((plural(thread_count, "thread"), "note"))
         if page.key in comparison.conflicting_keys | comparison.diffs.pages_with_markers:
             badges.append(("conflict", "warning"))
         if page.key in marks.viewed_keys:

@@ -178,8 +178,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request and show the result. If data changed since the preview, update nothing and return a
-    sentence about the changes. Empty otherwise."""
+    """Update the change request and store its revisions. Show the result, or let `on_conflicts` show conflicts. If data
+    changed since the preview, update nothing and return a sentence about the changes. Empty otherwise."""
     change_request = preview.change_request
     # Stored before the update, which replaces the base.
     stored_update = {

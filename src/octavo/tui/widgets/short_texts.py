@@ -150,7 +150,7 @@ def lasting_age(moment: datetime) -> str:
 
 
 def time_of_day(moment: datetime) -> str:
-    """Return the local time, such as `14:05`. For another day than today, with the weekday, such as `Tue 14:05`."""
+    """Return the local time, such as `14:05`. For another day than today, add the weekday, such as `Tue 14:05`."""
     local_time, today = localize(_with_time_zone(moment)), localize(clock()).date()
     return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
