@@ -236,7 +236,7 @@ class InboxLoader:
         return threads
 
     def comment(self, thread: RowTarget) -> Comment | None:
-        """Return the first comment of a row's thread. None if the row has no thread, or the thread is not loaded."""
+        """Return the first comment of a row's thread. None if the row has no thread, or if the thread is not cached."""
         if not isinstance(thread, ThreadRef):
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))

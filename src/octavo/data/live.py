@@ -251,7 +251,7 @@ class Live:
             del self._responses[url]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. Later refreshes fetch the page too. An error is in the snapshot."""
+        """Fetch the next (or first) page of a list. Later refreshes fetch it too. An error is in the snapshot."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)

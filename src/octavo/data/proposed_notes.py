@@ -105,7 +105,7 @@ class ProposedNotes:
         return self._by_request[at]
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
-        """Store the notes that were not proposed before, up to `MAX_NOTES`. Raises NotSaved."""
+        """Store the notes that were not proposed before, until `MAX_NOTES` wait for the user. Raises NotSaved."""
         now, namespace, request_key = self._state.now(), self._state.namespace, _change_request_key(at)
 
         def insert_new(db: sqlite3.Connection) -> tuple[list[str], int, int]:

@@ -62,7 +62,7 @@ class Account:
         self._has_requested_user = False
 
     async def load_user_id(self) -> str | None:
-        """Return the ID of the user. None if the server does not name the user. Raises ApiError."""
+        """Return the ID of the user, which the first call loads. None if the server names no user. Raises ApiError."""
         if self.user is None and not self._has_requested_user:
             try:
                 self.user = await self._send(users.Me())
@@ -263,7 +263,7 @@ class OutboxDelivery:
         return f"{unsent_phrase} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's ID for a temporary thread ID. None before the thread is sent. Empty for other IDs."""
+        """Return the server's ID for a temporary thread ID. None if the thread was not posted. Empty for other IDs."""
         thread = entry.traits.thread_id
         if not thread.startswith("pending-"):
             return ""
