@@ -391,7 +391,7 @@ def _untracked_pages_and_assets(folder: PulledFolder, paths: Iterable[str]) -> t
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the ID and the new path of each renamed file."""
+    """Yield the ID and the new path of each renamed file. Raises NotPulled."""
     folder, last_files = files.folder, files_after_proposal(files.folder)
     pulled_paths = {file.id: file.path for file in folder.files.values()}
     missing_files: dict[str, TrackedFile] = {}

@@ -237,7 +237,7 @@ class Proposal:
         self.folder.save()
 
     def _sent_text(self, path: str, page_id: str) -> str:
-        """Return the text of a page's file, without changes that cannot be sent."""
+        """Return the text of a page's file, without changes that cannot be sent. Raises NotPulled."""
         file = self.baseline.pages.get(page_id)
         before = self.folder.base_text(file.base_sha256) if file is not None and file.base_sha256 else ""
         return with_other_keys_of(before, self.local.text(path))

@@ -122,7 +122,7 @@ def load(
 
 
 def read_content(context: RequestContext, folder: Path) -> Json:
-    """Return the content of a folder, as `_FolderReader.convert` does, without saving it as a space."""
+    """Return the content of a folder as `_FolderReader.convert` does, but save no space. Raises OSError."""
     return _FolderReader(context, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 

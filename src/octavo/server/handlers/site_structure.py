@@ -136,7 +136,7 @@ class SiteView:
 def site_view(
     context: RequestContext, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False
 ) -> SiteView:
-    """Load a site as the caller sees it. With `as_visitor`, empty sections and groups are left out."""
+    """Load a site as the caller sees it, without empty sections and groups if `as_visitor`. Raises MissingResource."""
     return SiteView(context, site_tree.load_site(context, site_tree.site_path(at)), share_key, as_visitor)
 
 

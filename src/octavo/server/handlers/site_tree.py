@@ -134,7 +134,7 @@ def load_site(context: RequestContext, path: str) -> SiteTree:
 
 
 def load_site_of(context: RequestContext, document: Json) -> SiteTree:
-    """Return the site that contains `document`, such as a section or a share link."""
+    """Return the site that contains `document`, such as a section or a share link. Raises MissingResource."""
     return load_site(context, f"/orgs/{document['organization']}/sites/{document['site']}")
 
 

@@ -53,7 +53,7 @@ def get_revision(context: RequestContext, space_id: str, revision_id: str) -> Js
 
 
 def get_current(context: RequestContext, space_id: str) -> Json:
-    """Return the revision with the current main content of a space."""
+    """Return the revision with the current main content of a space. Raises MissingResource."""
     return get_revision(context, space_id, context.store.get(f"/spaces/{space_id}")["revision"])
 
 
@@ -74,7 +74,7 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_revision_at(context: RequestContext, at: ContentRef) -> Json:
-    """Return the revision to which `at` refers. For a space or change request, this is the current revision."""
+    """Return the revision `at`, or the current one of a space or change request. Raises MissingResource."""
     match at:
         case RevisionRef():
             return get_revision(context, at.space_id, at.revision_id)

@@ -127,7 +127,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Write the revert of `merged` in a draft, and open the draft for review. Return a message and the change request.
-    The change request is None if the revert is not complete."""
+    The change request is None if the revert is not complete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -462,7 +462,7 @@ async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page_id: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
     """Return the current text of a page without the reverted merge, and True if later edits conflict with the revert.
-    `label` marks the conflicts. The text is None if unchanged or if a version is missing."""
+    `label` marks the conflicts. The text is None if unchanged or if a version is missing. Raises ApiError."""
     merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page_id) for each in merge_order)
