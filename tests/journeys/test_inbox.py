@@ -112,6 +112,21 @@ async def test_row_marked_as_unread_stays_unread_under_the_cursor(stage: Stage) 
         assert row.key in view(run).marked_rows.unread
 
 
+async def test_new_row_appears_under_the_filter_unread(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        marks = view(run).feed.marks
+        assert marks is not None
+        read_row, *unread_rows = view(run).marked_rows.active
+        await marks.mark_read(read_row)
+        view(run).feed.regroup()
+        await run.press("F", *"unread", "enter")
+        await run.see(f"unread · {len(unread_rows)} of {len(unread_rows)}")
+        at = await open_change_request(run, NOOR, "Mend the jetty")
+        await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
+        await refresh(run)
+        await run.see("Mend the jetty", f"unread · {len(unread_rows) + 1} of {len(unread_rows) + 1}")
+
+
 async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("]", "]", "]")

@@ -96,8 +96,12 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
-    rows = view.rows_of_tab(view.tabs.current)
-    candidates = row_views.all_filters(rows, view.marked_rows.unread, view.shell.workspace.space_title)
+    rows, unread_before = view.rows_of_tab(view.tabs.current), view.marked_rows.unread
+
+    def is_unread(row: InboxRow) -> bool:
+        return row.key in view.marked_rows.unread or row.key in unread_before  # A row that you read stays listed.
+
+    candidates = row_views.all_filters(rows, is_unread, view.shell.workspace.space_title)
     available = available_filters(candidates, rows, view.active_filters.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_copy_tab_settings, view) if _has_unsaved_filters(view) else None

@@ -129,13 +129,15 @@ def space_filter(space_id: str, title: str) -> RowFilter:
     return RowFilter("Space", f"in {title}", lambda row: row.space_id == space_id, space_id)
 
 
-def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: Callable[[str], str]) -> list[RowFilter]:
-    """Return all filters that can be offered for the rows. `unread` has the keys of the unread rows."""
+def all_filters(
+    rows: Sequence[InboxRow], is_unread: Callable[[InboxRow], bool], space_title: Callable[[str], str]
+) -> list[RowFilter]:
+    """Return all filters that can be offered for the rows. The filter `unread` keeps the rows that are `is_unread`."""
     filters = [reason_filter(reason) for reason in INBOX_REASONS]
     filters += [
         RowFilter("Kind", "change requests", lambda row: isinstance(row.target, ChangeRequestRef)),
         RowFilter("Kind", "threads", lambda row: isinstance(row.target, ThreadRef)),
-        RowFilter("Read", "unread", lambda row: row.key in unread),
+        RowFilter("Read", "unread", is_unread),
     ]
     spaces = {row.space_id: space_title(row.space_id) for row in rows if row.space_id}
     filters += [space_filter(each, title) for each, title in sorted(spaces.items(), key=lambda pair: fold(pair[1]))]
