@@ -127,6 +127,26 @@ async def test_new_row_appears_under_the_filter_unread(stage: Stage) -> None:
         await run.see("Mend the jetty", f"unread · {len(unread_rows) + 1} of {len(unread_rows) + 1}")
 
 
+async def test_preview_of_a_draft_shows_words_that_were_added_in_another_view(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("enter", "c")
+        await run.type("A title of many words that fills the whole row of the inbox, and more than that.\n\nOne.")
+        await run.press("escape", "1")
+        await select_row(run, "A title of many words")
+        await run.see("One.")
+        row = view(run).rows.item
+        assert row is not None
+        await run.until(lambda: row.key not in view(run).marked_rows.unread, "mark the row as read")
+        await run.press("enter")
+        await run.see("Harbour API › Welcome")
+        await run.press("c")
+        await run.type(" Two.")
+        await run.press("escape")
+        await run.press("1")
+        await run.see("One. Two.", "discard the draft")
+
+
 async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("]", "]", "]")

@@ -97,11 +97,11 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows, unread_before = view.rows_of_tab(view.tabs.current), view.marked_rows.unread
-
-    def is_unread(row: InboxRow) -> bool:
-        return row.key in view.marked_rows.unread or row.key in unread_before  # A row that you read stays listed.
-
-    candidates = row_views.all_filters(rows, is_unread, view.shell.workspace.space_title)
+    candidates = row_views.all_filters(
+        rows,
+        lambda row: row.key in unread_before | view.marked_rows.unread,  # A row that you read stays listed.
+        view.shell.workspace.space_title,
+    )
     available = available_filters(candidates, rows, view.active_filters.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_copy_tab_settings, view) if _has_unsaved_filters(view) else None
@@ -243,6 +243,10 @@ class InboxScreen(ListView[InboxRow]):
         self.subscriptions.depend_on(*self.feed.list_operations)
         self._show_rows()
         self.rows.focus()
+
+    def on_screen_resume(self) -> None:
+        self.feed.rebuild()  # The user may have changed the text of a draft in another view.
+        self.row_preview.show(self.rows.item)
 
     def _change_organization(self, organization: Organization) -> None:
         self.active_filters.filters = ()
