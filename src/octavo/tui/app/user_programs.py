@@ -58,24 +58,15 @@ from octavo.tui.widgets.short_texts import shorten
 from octavo.tui.widgets.tree import Tree
 
 _PANES = (ContentScreen, SpacesPane, PageView, Tree, ChangeRequestScreen, DiffView)
-_LISTS = (InboxScreen, CommentsScreen, RequestListScreen, ThreadView, RowList)
+_REQUEST_LISTS = (InboxScreen, RequestListScreen, ThreadView, RowList)
 VIEWS: Mapping[ItemKind, tuple[type[DOMNode], ...]] = MappingProxyType(
     {
         "block": (ContentScreen, PageView, ChangeRequestScreen, DiffView),
         "thread": (*_PANES, InboxScreen, CommentsScreen, ThreadView, RowList),
         "page": _PANES,
-        "change": (
-            ChangeRequestScreen,
-            DiffView,
-            Tree,
-            BlameScreen,
-            InboxScreen,
-            RequestListScreen,
-            ThreadView,
-            RowList,
-        ),
+        "change": (ChangeRequestScreen, DiffView, Tree, BlameScreen, *_REQUEST_LISTS),
         "inbox": (InboxScreen, ThreadView, RowList),
-        "space": (*_PANES, *_LISTS),
+        "space": (*_PANES, CommentsScreen, *_REQUEST_LISTS),
     }
 )
 """Screens and widgets in which the user can select an item, by kind of item."""

@@ -155,12 +155,10 @@ def _describe_changes(changes: list[Change]) -> str:
     for change in changes:
         kind = change.type.rpartition("_")[2]
         attributes = change.attributes if isinstance(change.attributes, dict) else {}
-        attribute_names = (
-            [_PAGE_ATTRIBUTES.get(name, f"{name} changed") for name in attributes]
-            if kind == "edited"
-            else [f"page {kind}"]
-        )
-        phrases += attribute_names or ["edited"]
+        if kind == "edited":
+            phrases += [_PAGE_ATTRIBUTES.get(name, f"{name} changed") for name in attributes] or ["edited"]
+        else:
+            phrases.append(f"page {kind}")
     return ", ".join(dict.fromkeys(phrases))
 
 

@@ -54,11 +54,9 @@ def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | 
     new_index = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
     if not 0 <= new_index < len(sibling_ids):
         return None
-    return (
-        SpacePosition(item.parent, before=sibling_ids[new_index])
-        if step < 0
-        else SpacePosition(item.parent, after=sibling_ids[new_index])
-    )
+    if step < 0:
+        return SpacePosition(item.parent, before=sibling_ids[new_index])
+    return SpacePosition(item.parent, after=sibling_ids[new_index])
 
 
 def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.Move | collections.Move:
