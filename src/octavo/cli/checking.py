@@ -185,8 +185,7 @@ class _FolderReader:
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the files except `pages`, and the paths outside the root. Cut lists that are too long, and report
-        this."""
+        """Return the files except `pages`, and the paths outside the root. Cut long lists, and report the cut."""
         file_paths: list[str] = []
         other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}

@@ -164,7 +164,7 @@ def open_folder(
         return await run_in_thread(opened.load_changes)
 
     async def wait_until_loaded() -> Sequence[str]:
-        with suppress(OSError):  # Each request reports this error.
+        with suppress(OSError):  # If the folder cannot be loaded, each request says why.
             await lazy_platform.platform()
         return sentences
 

@@ -441,7 +441,7 @@ class SearchIndex:
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         self._has_all_cached = bool(db.execute("SELECT done FROM filling").fetchone()[0])
-        db.execute("UPDATE filling SET done = 0")  # so that the next run fills the index if this process is killed
+        db.execute("UPDATE filling SET done = 0")  # If this process is killed, the next run fills the index.
         if self._read_cached is not None and not self._has_all_cached:
             self._submit(self._fill)
         return db

@@ -348,7 +348,7 @@ class ConnectionState:
     def _has_timed_pause(self) -> bool:
         if self.paused_until is None or self._paused_at is None:
             return False
-        # A pause that begins in the future is ignored: the clock was set back.
+        # If the clock was set back, the pause begins in the future, and is ignored.
         return self._paused_at <= self._now() < self.paused_until
 
     def record_failure(self, error: ApiError) -> datetime:

@@ -529,7 +529,7 @@ def next_due(
     # Undo delays end first, so that a group changes on screen at the same time.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
-            return entry  # The delay is over. Also if it would last too long, because the clock was set back.
+            return entry  # The delay is over, or would last too long, because the clock was set back.
     for entry, blocker in () if is_paused else _with_blockers(entries):
         is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)
         if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_keys:

@@ -191,8 +191,7 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Store all writes or none, to be undone together. Delete their drafts, and return the entries. Raises
-        NotSaved."""
+        """Store all writes or none, as one undo step. Delete their drafts, and return the entries. Raises NotSaved."""
         return await self._add(writes, held_until=self._end_of_undo_delay())
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
@@ -348,8 +347,7 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete and return an entry, but keep its text as a draft. None if it is being sent or done. Raises
-        NotSaved."""
+        """Delete and return an entry, but keep its text as a draft. None once it is being sent. Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
