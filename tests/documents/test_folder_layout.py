@@ -14,7 +14,7 @@ from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
 from octavo.documents.folders.folder import LEAVES_FOLDER, ContentsEntry, Folder, link_urls, rewrite_links, why_unsafe
-from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
+from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, format_page_file, normalize
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
 from octavo.files.local_changes import assign_ids, structure_of
@@ -69,44 +69,47 @@ def test_string_is_written_as_git_sync_does(text: str, written: str) -> None:
 
 def test_page_file_has_only_what_differs_from_defaults() -> None:
     shown = page("intro", "intro", layout={"cover": True, "coverSize": "hero", "title": True})
-    assert write_page(shown, "# Intro\n") == "# Intro\n"
+    assert format_page_file(shown, "# Intro\n") == "# Intro\n"
     hidden = shown.model_copy(update={"description": "How to start", "hidden": True, "icon": "bolt"})
-    assert write_page(hidden, "# Intro") == "---\ndescription: How to start\nhidden: true\nicon: bolt\n---\n\n# Intro\n"
+    assert (
+        format_page_file(hidden, "# Intro")
+        == "---\ndescription: How to start\nhidden: true\nicon: bolt\n---\n\n# Intro\n"
+    )
 
 
 def test_layout_of_an_unknown_form_is_not_written() -> None:
     layout: dict[str, Any] = {"cover": None, "coverSize": "full", "title": [], "outline": False}
-    text = write_page(page("intro", "intro", layout=layout), "# Intro\n")
+    text = format_page_file(page("intro", "intro", layout=layout), "# Intro\n")
     assert PageFile(text).metadata["layout"] == {"cover": {"size": "full"}, "outline": {"visible": False}}
 
 
 def test_variables_with_unusual_names_are_read_again() -> None:
     variables = {"plan": "pro", "free plan": "a", "x:y": "b", "1": "c", "-": "d"}
-    text = write_page(page("a", "a", variables=variables), "# A\n")
+    text = format_page_file(page("a", "a", variables=variables), "# A\n")
     assert PageFile(text).metadata["vars"] == yaml.safe_load(PageFile(text).front_matter_text)["vars"] == variables
 
 
 def test_title_is_written_if_the_heading_differs() -> None:
-    assert PageFile(write_page(page("intro", "intro"), "# Another\n")).title == "Intro"
+    assert PageFile(format_page_file(page("intro", "intro"), "# Another\n")).title == "Intro"
 
 
 def test_front_matter_with_only_a_comment_stays() -> None:
     before = "---\n# For editors\n---\n\n# Intro\n"
-    assert write_page(page("intro", "intro"), "# Intro\n", existing=before) == before
+    assert format_page_file(page("intro", "intro"), "# Intro\n", existing=before) == before
 
 
 def test_front_matter_that_cannot_be_read_keeps_its_other_lines() -> None:
     deep = "".join(f"{' ' * depth}a{depth}:\n" for depth in range(70))
-    written = write_page(page("a", "a", description="New"), "# A\n", existing=f"---\n{deep}---\n\n# A\n")
+    written = format_page_file(page("a", "a", description="New"), "# A\n", existing=f"---\n{deep}---\n\n# A\n")
     assert written == f"---\n{deep}description: New\n---\n\n# A\n"
 
 
 def test_existing_file_keeps_its_other_lines() -> None:
     before = '---\ntags:\n  - beta\ndescription: "Old"\nlayout:\n  title:\n    visible: true\n---\n\n# Intro\n'
     same = page("intro", "intro", description="Old")
-    assert write_page(same, "# Intro\n", existing=before) == before
+    assert format_page_file(same, "# Intro\n", existing=before) == before
     changed = page("intro", "intro", description="New", hidden=True)
-    after = write_page(changed, "# Intro\n", existing=before)
+    after = format_page_file(changed, "# Intro\n", existing=before)
     assert after == (
         "---\ntags:\n  - beta\ndescription: New\nhidden: true\nlayout:\n  title:\n    visible: true\n---\n\n# Intro\n"
     )
@@ -118,8 +121,8 @@ def test_existing_file_keeps_its_other_lines() -> None:
 def test_empty_lines_before_the_text_stay(start: str) -> None:
     existing = f"{start or chr(10)}# A\n\nOld.\n"
     icon = {"icon": "bolt"} if start else {}
-    assert write_page(page("a", "a", **icon), "# A\n\nOld.\n\n", existing=existing) == existing
-    written = write_page(page("a", "a", **icon), "# A\n\nNew.\n", existing=existing)
+    assert format_page_file(page("a", "a", **icon), "# A\n\nOld.\n\n", existing=existing) == existing
+    written = format_page_file(page("a", "a", **icon), "# A\n\nNew.\n", existing=existing)
     assert written == f"{start.replace('...', '---')}# A\n\nNew.\n"
 
 

@@ -11,7 +11,7 @@ from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, DraftBlock, Run, TableColumn, plain_text
 from octavo.documents.html import clean_url
 from octavo.documents.inline import trim_runs
-from octavo.documents.tables import target_of
+from octavo.documents.tables import first_url
 
 MAX_JSON_DEPTH = 40
 """Maximum nesting of JSON nodes. Deeper content is read as plain text."""
@@ -349,7 +349,7 @@ class JsonTable:
             row.children.append(cell)
             is_text = isinstance(value, str) and value in self._fragments
             text = None if is_text else plain_text(cell.runs).strip()
-            if self._is_cards and column.role and (target := target_of(cell.runs) or text):
+            if self._is_cards and column.role and (target := first_url(cell.runs) or text):
                 row.attrs[column.role.replace("-", "_")] = target
         return row
 

@@ -241,12 +241,12 @@ def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
 def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
     card = DraftBlock("card", children=_cells(row, columns))
     for column, cell in zip(columns, card.children, strict=False):
-        if column.role and (url := target_of(cell.runs)):
+        if column.role and (url := first_url(cell.runs)):
             card.attrs[column.role.replace("-", "_")] = url
     return card
 
 
-def target_of(runs: tuple[Run, ...]) -> str | None:
+def first_url(runs: tuple[Run, ...]) -> str | None:
     """Return the URL of the first image or link in a cell, for a card's link or cover. None if there is none."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):

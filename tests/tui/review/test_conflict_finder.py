@@ -13,7 +13,7 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit
 from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
-from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, find_conflicts, merge_revisions
+from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, find_conflicts, find_revisions
 from octavo.tui.review.tree_conflicts import find_tree_conflicts
 from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
@@ -38,7 +38,7 @@ async def live(platform: Platform, tmp_path: Path) -> AsyncIterator[Live]:
 
 async def find_in(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenConflicts:
     change_request = await live.fetch(change_requests.Get(at=at))
-    merge = await merge_revisions(live, at, change_request, kept)
+    merge = await find_revisions(live, at, change_request, kept)
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     return await find_conflicts(live, at, change_request.revision, changed, merge)
 
@@ -111,9 +111,9 @@ async def test_merged_revisions_are_found_from_their_parents(platform: Platform,
         await editor.edit(at, update(await editor.id("Beta"), f"# Beta\n\nEdited since, {number}.\n"))
         now = await live.fetch(change_requests.Get(at=at))
         merge = MergeRevisions(base, main, before.revision or "")
-        assert await merge_revisions(live, at, now, None) == merge
+        assert await find_revisions(live, at, now, None) == merge
         remembered = {"base": base, "main": "another", "mine": before.revision}
-        assert await merge_revisions(live, at, now, remembered) == merge
+        assert await find_revisions(live, at, now, remembered) == merge
         base = main
         await editor.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
 
@@ -153,7 +153,7 @@ async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: 
     editor, at, alpha = await open_conflict(platform)
     assert (await editor.merge(at)).result == "conflicts"
     merged = await live.fetch(change_requests.Get(at=at))
-    merge = await merge_revisions(live, at, merged, None)
+    merge = await find_revisions(live, at, merged, None)
     assert merged.revision_merged is not None
     changed = await live.fetch(
         content.ListChanges(at=RevisionRef(space_id=at.space_id, revision_id=merged.revision_merged))

@@ -120,7 +120,7 @@ def encode_like(text: str, data: bytes) -> bytes:
     return f"{_BOM if has_bom else ''}{text}".encode("utf-8", "surrogatepass")
 
 
-def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
+def format_page_file(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
     """Return the text for a page's file. `existing` is the current text of the file. Its lines of front matter stay if
     their values are still right, or if the API does not return their keys. `cover` is the URL of the cover image."""
     body, before = body.lstrip("\n"), PageFile(existing)
@@ -371,7 +371,7 @@ class FolderLayout:
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
-        return write_page(page, self.text_in_folder(page_id, markdown), cover=cover_url, existing=existing)
+        return format_page_file(page, self.text_in_folder(page_id, markdown), cover=cover_url, existing=existing)
 
     def text_in_folder(self, page_id: str, markdown: str) -> str:
         """Return `markdown`, the text of a page, with links that work between the files of the folder."""

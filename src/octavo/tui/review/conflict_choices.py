@@ -23,7 +23,7 @@ from octavo.tui.editing import target_change_request
 from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.reader.diff_view import DiffPreviewScreen
 from octavo.tui.render.comparison import PageComparison, compare
-from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions
+from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, find_revisions, stored_revisions
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
@@ -327,7 +327,7 @@ class RequestConflicts:
         changes_at = RevisionRef(space_id=space, revision_id=merge_revision) if merge_revision is not None else self.at
         changes = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
         stored_update = state.get_value(f"update {conflicting_request.id}")
-        revisions = await merge_revisions(live, conflicting_request.ref(self.space), conflicting_request, stored_update)
+        revisions = await find_revisions(live, conflicting_request.ref(self.space), conflicting_request, stored_update)
         server_revisions = (
             stored_revisions(stored_update) if self.has_server_conflicts and self._merged_request is None else None
         )

@@ -180,7 +180,7 @@ class OpenConflicts:
         return [*edits, *tree_edits(self.tree_conflicts, choices)]
 
 
-async def merge_revisions(
+async def find_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
     """Return the base, main and change request revisions that the merge combined. Before the merge, return those that
