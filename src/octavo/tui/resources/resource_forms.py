@@ -254,7 +254,7 @@ def _undo_edit_if_unchanged(
     live: Live, resource: Resource[Any], arguments: Arguments, item: Any, undo: Operation[Any], response: Any
 ) -> _Send:
     """Return a function that sends `undo`. It sends nothing if the item now differs from `response`, the item that the
-    edit returned, in a field that `undo` sets."""
+    edit returned, in a field that `undo` sets. If the edit returned no item, it always sends `undo`."""
     failure_prefix = f"Could not undo the change to {resource.title(item)}"
 
     send_undo = partial(send_unchecked, live, undo, failure_prefix)
