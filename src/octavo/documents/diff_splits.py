@@ -228,8 +228,8 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _drafts_around(
     drafts: Sequence[DraftEntry], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DraftEntry] | None, list[DraftEntry]]:
-    """Return the drafts before and after two ranges of blocks. The first value is None if a draft has one block before
-    and one block after the ranges."""
+    """Return the drafts before and after two ranges of blocks. The first value is None, and the second empty, if a
+    draft has one block before and one block after the ranges."""
     old_indexes = {id(node): position for position, node in enumerate(old)}
     new_indexes = {id(node): position for position, node in enumerate(new)}
     before: list[DraftEntry] = []

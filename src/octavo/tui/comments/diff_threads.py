@@ -92,7 +92,7 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of `message` with suggestions as word diffs. None without them, or until they load."""
+        """Return the lines of `message` with suggestions as word diffs. None without suggestions or loaded diffs."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None

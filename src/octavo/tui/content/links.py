@@ -132,7 +132,7 @@ LINKS: Commands[LinksScreen] = Commands(
 
 
 class LinksScreen(ListView[LinkLocation]):
-    """List of the links, grouped by page, with the details of the selected link beside it."""
+    """List of the links in a space, grouped by page, with the details of the selected link beside it."""
 
     MODE = "content"
     HELP_NAME = "links"
@@ -376,7 +376,7 @@ FILES: Commands[FilesScreen] = Commands(
 
 
 class FilesScreen(ListView[File]):
-    """List of the files, with the pages that use the selected file beside it."""
+    """List of the files in a space, with the pages that use the selected file beside it."""
 
     MODE = "content"
     HELP_NAME = "files"
