@@ -118,40 +118,40 @@ class _Schemas:
     """The JSON schemas of all requests and responses. Models that occur more than once have a shared definition."""
 
     def __init__(self, specs: list[Spec]) -> None:
-        requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.at_types)}
+        requested = {model: TypeAdapter[Any](model) for spec in specs for model in (spec.operation, *spec.at_types)}
         requested |= {spec.response_type: spec.codec for spec in specs}
         found, shared = TypeAdapter.json_schemas(
-            [(kind, "validation", adapter) for kind, adapter in requested.items()],
+            [(model, "validation", adapter) for model, adapter in requested.items()],
             ref_template=_SCHEMAS + "{model}",
             schema_generator=_Generator,
         )
-        self._found = {kind: schema for (kind, _), schema in found.items()}
+        self._found = {model: schema for (model, _), schema in found.items()}
         self._shared: Json = shared.get("$defs", {})
-        self._inlined = {self._name(kind) for spec in specs for kind in (spec.operation, *spec.at_types)}
+        self._inlined = {self._name(model) for spec in specs for model in (spec.operation, *spec.at_types)}
         for spec in specs:
             if isinstance(spec.response_type, type) and issubclass(spec.response_type, ListPage):
                 _adapt_list_schema(self.model_schema(spec.response_type))
 
-    def model_schema(self, kind: Any) -> Json:
+    def model_schema(self, model: Any) -> Json:
         """Return the schema of a model itself, and not a reference to a shared definition."""
-        found: Json = self._found[kind]
-        shared: Json = self._shared.get(self._name(kind), found)
+        found: Json = self._found[model]
+        shared: Json = self._shared.get(self._name(model), found)
         return shared
 
     def response_schema(self, spec: Spec) -> Json:
         schema: Json = _shorten_references(self._found[spec.response_type])
         return schema
 
-    def field(self, kind: Any, name: str) -> Json:
-        schema: Json = _shorten_references(self.model_schema(kind)["properties"][name])
+    def field(self, model: Any, name: str) -> Json:
+        schema: Json = _shorten_references(self.model_schema(model)["properties"][name])
         return schema
 
     def components(self) -> Json:
         used = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
         return {_short_name(name): _shorten_references(used[name]) for name in sorted(used, key=_short_name)}
 
-    def _name(self, kind: Any) -> str:
-        return str(self._found[kind].get("$ref", "")).removeprefix(_SCHEMAS)
+    def _name(self, model: Any) -> str:
+        return str(self._found[model].get("$ref", "")).removeprefix(_SCHEMAS)
 
 
 class _Generator(GenerateJsonSchema):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _server_client = lazy("octavo.cli.late_client:LazyClient")
 _demo_client = lazy("octavo.cli.sessions:demo_client")
 _embedded_client = lazy("octavo.cli.sessions:embedded_client")
-_load_folder = lazy("octavo.cli.sessions:load_folder")
+_prepare_folder = lazy("octavo.cli.sessions:prepare_folder")
 
 
 def read_settings() -> Settings:
@@ -80,7 +80,7 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
             path = Path(os.path.expanduser(options.pages_folder))
             folder = platform_folder_of(settings, path)
             client: LazyClient = _embedded_client(
-                folder, _load_folder(folder, path, [])[1], read_only_reason=read_only_reason
+                folder, _prepare_folder(folder, path, [])[1], read_only_reason=read_only_reason
             )
             return client
     except (ValueError, OSError) as error:

@@ -135,11 +135,11 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     operations.add_argument(
         "words", nargs="*", metavar="WORD", help="list only operations with this word in name or summary"
     )
-    formats = operations.add_mutually_exclusive_group()
-    formats.add_argument(
+    format_group = operations.add_mutually_exclusive_group()
+    format_group.add_argument(
         "--json", action="store_true", help="print the list as JSON, one object for each method and path"
     )
-    formats.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
+    format_group.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
     api = add_command(
@@ -310,7 +310,7 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. If `is_for_command`, a value given before the name of the command is kept."""
+    """Add options such as `--profile`. If `is_for_command`, no default replaces a value before the command name."""
     group = parser.add_argument_group(GLOBAL_OPTIONS_TITLE)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     profile_help = "the name of the account to use (as shown by `octavo auth status`)"

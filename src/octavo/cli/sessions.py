@@ -158,7 +158,7 @@ def open_folder(
     """Open a session with a folder of Markdown files. `problems` gets a sentence for each file that could not be loaded
     completely. Raises ValueError if `path` is no folder, or if Octavo cannot read the API key for it."""
     platform_folder, sentences = platform_folder_of(settings, path), [] if problems is None else problems
-    opened, lazy_platform = load_folder(platform_folder, path, sentences)
+    opened, lazy_platform = prepare_folder(platform_folder, path, sentences)
 
     async def load_changes() -> bool:
         return await run_in_thread(opened.load_changes)
@@ -187,8 +187,9 @@ def open_folder(
     )
 
 
-def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of pages and its platform. Loading fills `problems`. Raises ValueError if `path` is no folder."""
+def prepare_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
+    """Prepare a folder of pages. The first request loads it, and adds what could not be read to `problems`. Raises
+    ValueError if `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)

@@ -138,9 +138,9 @@ class Client:
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file at a URL from a response. Raises ApiError, also after more than `max_bytes`."""
-        own_transport = await self._get_transport()
+        transport = await self._get_transport()
         download = exchange.download(
-            url, max_bytes, origin=self.origin, own_transport=own_transport, ca_file=self._ca_file
+            url, max_bytes, origin=self.origin, origin_transport=transport, ca_file=self._ca_file
         )
         async with aclosing(download) as chunks:
             async for chunk in chunks:
@@ -149,13 +149,13 @@ class Client:
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
         """Upload `size` bytes to a URL from a response, without the token and without a retry. Raises ApiError."""
         self._check_writable()
-        own_transport = await self._build_transport(None)
+        transport = await self._build_transport(None)
         try:
             await exchange.upload(
-                url, content, size, media_type, origin=self.origin, own_transport=own_transport, ca_file=self._ca_file
+                url, content, size, media_type, origin=self.origin, origin_transport=transport, ca_file=self._ca_file
             )
         finally:
-            await own_transport.aclose()
+            await transport.aclose()
 
     async def aclose(self) -> None:
         """Cancel all reads, and close the connections. The client cannot be used again."""

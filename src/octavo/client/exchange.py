@@ -245,16 +245,16 @@ MAX_TRANSFER_REDIRECTS = 5
 
 
 async def download(
-    url: str, max_bytes: int, *, origin: str, own_transport: Transport, ca_file: Path | None
+    url: str, max_bytes: int, *, origin: str, origin_transport: Transport, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the file at `url`. If the file is on the server `origin`, `own_transport` is used. Raises
+    """Yield the bytes of the file at `url`. If the file is on the server `origin`, `origin_transport` is used. Raises
     ApiError, also after more than `max_bytes`."""
     base = url
     for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)
         base = parts.geturl()
         is_own_origin = is_of_origin(parts, origin)
-        chosen_transport = own_transport if is_own_origin else await connect_to(parts, ca_file)
+        chosen_transport = origin_transport if is_own_origin else await connect_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": USER_AGENT}
         try:
             async with chosen_transport.send(OutgoingRequest("GET", request_target(parts), headers)) as response:
@@ -373,14 +373,14 @@ async def upload(
     media_type: str,
     *,
     origin: str,
-    own_transport: Transport,
+    origin_transport: Transport,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes to `url`, without a retry. If `url` is on the server `origin`, `own_transport` is used, which
-    must not have the token. Raises ApiError."""
+    """Upload `size` bytes to `url`, without a retry. If `url` is on the server `origin`, use `origin_transport`, which
+    must not send the token. Raises ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
-    chosen_transport = own_transport if is_own_origin else await connect_to(parts, ca_file)
+    chosen_transport = origin_transport if is_own_origin else await connect_to(parts, ca_file)
     headers = {"content-type": media_type, "content-length": str(size), "user-agent": USER_AGENT, "accept": "*/*"}
     try:
         async with chosen_transport.send(OutgoingRequest("PUT", request_target(parts), headers, content)) as response:

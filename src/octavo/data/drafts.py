@@ -117,7 +117,7 @@ class Drafts:
         for edit in tuple(self._edits.values()):
             if edit.saving.done() and not edit.is_saved:
                 edit.saving = self._state.submit(edit.transaction)
-                saves.append(self._wait_saved(edit))
+                saves.append(self._wait_until_saved(edit))
         for failed in await asyncio.gather(*saves, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
@@ -177,13 +177,13 @@ class Drafts:
         """Save a draft in the background. The result can be awaited until the draft is on disk. Raises
         NotSaved. A blank text deletes the draft, but not a version of another process that the user has not
         seen. Without `base`, the draft keeps its base."""
-        return self._wait_saved(self._edit(key, text, base))
+        return self._wait_until_saved(self._edit(key, text, base))
 
     def save_now(self, key: str, text: str, base: str | None = None) -> None:
         """Save a draft from a signal handler, and wait up to two seconds until it is on disk. Raises NotSaved."""
         edit = self._edit(key, text, base)
         try:
-            self._state.wait_written_now(edit.saving)
+            self._state.block_until_written(edit.saving)
         except NotSaved:
             self._mark_late(edit)
             raise
@@ -234,10 +234,10 @@ class Drafts:
 
         return save
 
-    async def _wait_saved(self, edit: _Edit) -> None:
+    async def _wait_until_saved(self, edit: _Edit) -> None:
         late_timer = asyncio.get_running_loop().call_later(LATE_SAVE_SECONDS, self._mark_late, edit)
         try:
-            await self._state.wait_written(edit.saving)
+            await self._state.wait_until_written(edit.saving)
         except NotSaved:
             self._mark_late(edit)
             raise

@@ -284,7 +284,7 @@ class Live:
         self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
-            _, value, pages = await self._read_list(response.op, send, response=response, fetched_pages=old_value)
+            _, value, pages = await self._read_list(response.op, send, response=response, fetched_list=old_value)
         except ApiError as error:
             response.error = copy(error)
             raise
@@ -422,14 +422,14 @@ class Live:
         send: Send,
         *,
         response: LiveResponse | None = None,
-        fetched_pages: ListPage[Any] | None = None,
+        fetched_list: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch pages of a list, after `fetched_pages` if given, until it has `response.pages_to_fetch` pages and
+        """Fetch pages of a list, after `fetched_list` if given, until it has `response.pages_to_fetch` pages and
         `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
-        first_page = joined = fetched_pages
-        page_count = response.page_count if response is not None and fetched_pages is not None else 0
-        async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
+        first_page = joined = fetched_list
+        page_count = response.page_count if response is not None and fetched_list is not None else 0
+        async with aclosing(read_pages(send, op, after=fetched_list)) as pages_to_come:
             try:
                 async for page in pages_to_come:
                     if first_page is None or joined is None:

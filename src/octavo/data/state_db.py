@@ -140,9 +140,9 @@ class StateDb:
     def write(self, function: Transaction[R]) -> Awaitable[R]:
         """Run `function` in a transaction in the background, even if the caller is canceled. The result can
         be awaited until its changes are on disk. Raises NotSaved."""
-        return self.wait_written(self.submit(function))
+        return self.wait_until_written(self.submit(function))
 
-    async def wait_written(self, future: Future[R]) -> R:
+    async def wait_until_written(self, future: Future[R]) -> R:
         """Wait until the transaction of `submit` is on disk, and return its result. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
@@ -151,9 +151,9 @@ class StateDb:
 
     def write_now(self, function: Transaction[R]) -> R:
         """Run `function` in a transaction, and block until this is on disk. For signal handlers. Raises NotSaved."""
-        return self.wait_written_now(self.submit(function))
+        return self.block_until_written(self.submit(function))
 
-    def wait_written_now(self, future: Future[R]) -> R:
+    def block_until_written(self, future: Future[R]) -> R:
         """Block until a transaction is on disk, and return its result. `future` is the result of `submit`. For signal
         handlers. Raises NotSaved, also after a timeout of at most two seconds."""
         try:

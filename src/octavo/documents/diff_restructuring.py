@@ -95,7 +95,7 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
         _container_kinds(draft.old for draft in drafts) & _container_kinds(draft.new for draft in drafts)
     ):
         return None
-    text_counts, original_texts = _texts(drafts)
+    text_counts, original_texts = _text_counts(drafts)
     old_totals, new_totals = Counter[str](), Counter[str]()
     for old_texts, new_texts in text_counts:
         old_totals.update(old_texts)
@@ -172,9 +172,9 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
     return {node.kind for node in nodes if node is not None and node.kind in CONTAINERS}
 
 
-def _texts(drafts: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
-    """Return how often each text occurs in each draft, as pairs of old and new counts. Also return a map from each
-    edited text to its old form, which the counts use."""
+def _text_counts(drafts: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
+    """Return how often each text occurs in the old and in the new version of each draft. An edited text counts as its
+    old text. Also return a map from edited texts to old texts."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([draft.old for draft in drafts], [draft.new for draft in drafts])
@@ -378,7 +378,7 @@ def _restructured_draft(
             enter(other.path)
             is_of_kept_container = one is not None and one.is_title and id(one.path[-1]) in kept_ids
             if one is not None and open_containers[-1][1].old is None and not is_of_kept_container:
-                _retitle(open_containers[-1][1], one)
+                _turn_into_edit(open_containers[-1][1], one)
         else:
             siblings = enter(other.path)
             note = notes[index]
@@ -441,9 +441,9 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
                 old_versions[id(new)] = old
                 taken_ids.add(id(old))
         paths = [
-            each
-            for each in paths
-            if each[0][depth].kind in _SERIES or old_versions.get(id(each[1][depth])) is each[0][depth]
+            (old_path, new_path, length)
+            for old_path, new_path, length in paths
+            if old_path[depth].kind in _SERIES or old_versions.get(id(new_path[depth])) is old_path[depth]
         ]
     _add_lists(old_versions, pairs)
     return old_versions
@@ -580,8 +580,8 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
     return children
 
 
-def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
-    """Turn the draft of an added container into an edit of `old`: a container, or a heading that became the title."""
+def _turn_into_edit(container: DraftEntry, old: _NodeInContainers) -> None:
+    """Turn an added container's draft into an edit. `old` is its old title, or the heading that became its title."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -137,7 +137,7 @@ class Specification:
         bodies = tuple(_bodies(reader, self._resolve(raw.get("requestBody"))))
         bodies += tuple(self._swagger_bodies(reader, list(by_name.values()), raw))
         responses = [
-            self._response(reader, status, self._resolve(each), self._media(raw, "produces", "application/json"))
+            self._response(reader, status, self._resolve(each), self._media_type(raw, "produces", "application/json"))
             for status, each in first_items(raw.get("responses")).items()
         ]
         server = "" if is_webhook else self._server_url(item, raw)
@@ -156,17 +156,17 @@ class Specification:
         )
         return operation if is_webhook else _with_curl(operation, self, raw)
 
-    def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any], media: str) -> Response:
-        """Return a response of an operation. `media` is the media type of its schema in OpenAPI 2.0."""
+    def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any], media_type: str) -> Response:
+        """Return a response of an operation. `media_type` is the media type of its schema in OpenAPI 2.0."""
         bodies = [replace(body, description="") for body in _bodies(reader, raw)]
         if "schema" in raw:
-            bodies.append(Body(media, reader.read_field("", raw["schema"], False)))
+            bodies.append(Body(media_type, reader.read_field("", raw["schema"], False)))
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
-    def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
+    def _media_type(self, raw: Mapping[str, Any], name: str, default: str) -> str:
         """Return the media type in the field `name` of the operation, else of the specification, else `default`."""
-        media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
-        return media or default
+        media_type = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
+        return media_type or default
 
     def _swagger_bodies(
         self, reader: SchemaReader, parameters_raw: list[Mapping[str, Any]], raw: Mapping[str, Any]
@@ -175,15 +175,15 @@ class Specification:
             if each.get("in") == "body":
                 schema = reader.read_field("", each.get("schema"), each.get("required") is True)
                 yield Body(
-                    self._media(raw, "consumes", "application/json"),
+                    self._media_type(raw, "consumes", "application/json"),
                     schema,
                     each.get("required") is True,
                     reader.read_description(each.get("description")),
                 )
         form_fields = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
         if form_fields:
-            media = self._media(raw, "consumes", "application/x-www-form-urlencoded")
-            yield Body(media, SchemaField("", "object", children=tuple(form_fields)))
+            media_type = self._media_type(raw, "consumes", "application/x-www-form-urlencoded")
+            yield Body(media_type, SchemaField("", "object", children=tuple(form_fields)))
 
     def _server_url(self, *levels: Mapping[str, Any]) -> str:
         for level in (*reversed(levels), self.spec):
@@ -243,10 +243,10 @@ def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
 
 def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
     required, description = raw.get("required") is True, schemas.read_description(raw.get("description"))
-    for media, content in list(as_object(raw.get("content")).items())[:8]:
+    for media_type, content in list(as_object(raw.get("content")).items())[:8]:
         schema = as_object(content).get("schema")
         yield Body(
-            as_line(media),
+            as_line(media_type),
             schemas.read_field("", schema, required) if schema is not None else None,
             required,
             description,

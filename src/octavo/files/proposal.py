@@ -293,7 +293,7 @@ class _Sender:
                 await self._insert(placement)
             else:
                 if placement.id in self.plan.restored:
-                    await self._add(RevertPage(page=placement.id, revision=self.plan.origin_id), 100)
+                    await self._add(RevertPage(page=placement.id, revision=self.plan.restore_revision_id), 100)
                 await self._update(placement.id, placement)
         for plan_id in self.plan.edits:
             if plan_id not in moves:

@@ -52,7 +52,7 @@ class ProposalPlan:
     """The changes that a proposal sends. The ID of a new page is `NEW_PAGE_PREFIX` and its path."""
 
     link_converter: LinkConverter
-    origin_id: str = ""
+    restore_revision_id: str = ""
     """ID of the revision from which pages are restored."""
     contents: TableOfContents = field(default_factory=list)
     """The local table of contents, without changes that cannot be sent."""
@@ -147,7 +147,7 @@ class ProposalPlanner:
         layout = FolderLayout.of(revision, self.folder.space_id, paths_by_id)
         set_server_ids(self.baseline.entries, self.local.entries, layout.entries)
         restored_ids = [page.id for page in restored_pages]
-        plan = ProposalPlan(LinkConverter(layout), origin_id=self.origin.id, restored=restored_ids)
+        plan = ProposalPlan(LinkConverter(layout), restore_revision_id=self.origin.id, restored=restored_ids)
         self._plan_tree(plan)
         self._plan_files(plan)
         new_pages = {each.path for each in plan.new_pages.values()}

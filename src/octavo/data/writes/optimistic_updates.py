@@ -48,19 +48,19 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
         return value
 
     # Lists may have thousands of items, so an entry is applied only to the item that it changes.
-    by_index = _entries_by_index(op, value.items, shown_entries) if isinstance(value, ListPage) else {}
-    if not by_index:
+    entries_by_index = _entries_by_index(op, value.items, shown_entries) if isinstance(value, ListPage) else {}
+    if not entries_by_index:
         return put(value, shown_entries), len(unconfirmed_ids)
     item_groups = [
-        put(value.model_copy(update={"items": (item,), "count": None}), by_index[index]).items
-        if index in by_index
+        put(value.model_copy(update={"items": (item,), "count": None}), entries_by_index[index]).items
+        if index in entries_by_index
         else (item,)
         for index, item in enumerate(value.items)
     ]
     items = tuple(item for part in item_groups for item in part)
     if len(items) != len(value.items) or not all(map(is_, items, value.items)):
         value = _with_items(value, items)
-    applied_ids = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
+    applied_ids = {entry.id for entries_of_item in entries_by_index.values() for entry in entries_of_item}
     return put(value, (entry for entry in shown_entries if entry.id not in applied_ids)), len(unconfirmed_ids)
 
 

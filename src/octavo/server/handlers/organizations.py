@@ -199,12 +199,12 @@ def present_team(context: RequestContext, team: Json) -> Json:
 
 
 def _count_spaces(context: RequestContext, team: Json) -> int:
-    own_spaces = (space for space in context.store.all("/spaces") if space["organization"] == team["organization"])
     grant_path = f"permissions/teams/{team['id']}"
     return sum(
         1
-        for space in own_spaces
-        if not space.get("deletedAt")
+        for space in context.store.all("/spaces")
+        if space["organization"] == team["organization"]
+        and not space.get("deletedAt")
         and any(context.store.find(f"{path}/{grant_path}") for path, _ in with_containers(context, space))
     )
 

@@ -218,8 +218,8 @@ class TreeEdit:
         if page is not None and page.type == "group":
             on_parent_chosen("")  # Groups exist only at the top level.
         else:
-            trail = loaded.tree.path_to(self.page_id)
-            current_parent = trail[-2].id if len(trail) > 1 else ""
+            path = loaded.tree.path_to(self.page_id)
+            current_parent = path[-2].id if len(path) > 1 else ""
             self.app.ask(
                 Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page_id), initial=current_parent),
                 on_parent_chosen,
@@ -355,12 +355,12 @@ def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition
     """Return the choices of a position for a new page: under or after the selected page, or at the end of the space.
     The first choice is under a page that has subpages, but after a page without subpages."""
     choices: list[Choice[PagePosition]] = []
-    trail = tree.path_to(page_id) if page_id else ()
-    if trail:
-        page = trail[-1]
+    path = tree.path_to(page_id) if page_id else ()
+    if path:
+        page = path[-1]
         under = Choice(PagePosition(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage")
         number = next(number for number, each in enumerate(tree.siblings(page_id), 1) if each.id == page_id)
-        parent_id = trail[-2].id if len(trail) > 1 else None
+        parent_id = path[-2].id if len(path) > 1 else None
         after = Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}", "at the same level")
         choices = [under, after] if page.type == "group" or page.pages else [after, under]
         choices = choices if page.type in ("document", "group") else [after]

@@ -101,7 +101,7 @@ class RequestFindings:
         """True while a page is checked."""
         self._next_revisions: ComparedRevisions | None = None
         """Revisions that `set_revisions` was called with last."""
-        self._compared: tuple[ComparedRevisions, LinkContext] | None = None
+        self._comparison: tuple[ComparedRevisions, LinkContext] | None = None
         """Compared revisions, and the page data that resolves links. None until both are loaded."""
 
     @cached_property
@@ -114,20 +114,18 @@ class RequestFindings:
         """Set the compared revisions, and the page tree that resolves links. Different revisions clear all findings."""
         self._next_revisions = revisions
         context = _link_context(tree, revisions.new) if revisions is not None and tree is not None else None
-        compared = (revisions, context) if revisions is not None and context is not None else None
-        if compared != self._compared:
-            if self._compared is None or compared is None or compared[0] != self._compared[0]:
+        comparison = (revisions, context) if revisions is not None and context is not None else None
+        if comparison != self._comparison:
+            if comparison is None or revisions != self._revisions:
                 self._findings.clear()
             self._loaded_pages.clear()
-            self._compared = compared
+            self._comparison = comparison
             self._start()
 
-    def check(self, page: ChangedPage, compared: PageComparison) -> None:
+    def check(self, page: ChangedPage, texts: PageComparison) -> None:
         """Check a page in the background. Deleted pages and pages longer than `MAX_TEXT` are not checked."""
-        if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
-            self._waiting_for_rules[page.key] = _PageToCheck(
-                page, compared.old.source, compared.new, self._next_revisions
-            )
+        if page.is_document and page.exists_after and len(texts.new.source) <= MAX_TEXT:
+            self._waiting_for_rules[page.key] = _PageToCheck(page, texts.old.source, texts.new, self._next_revisions)
             self._start()
 
     def findings_on(self, key: str) -> tuple[AddedFinding, ...]:
@@ -172,23 +170,21 @@ class RequestFindings:
         self._linted.clear()
 
     def _start(self) -> None:
-        if self._waiting_for_rules and self._compared is not None and not self.is_checking:
+        if self._waiting_for_rules and self._comparison is not None and not self.is_checking:
             self.is_checking = True
             work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
 
     @property
     def _revisions(self) -> ComparedRevisions | None:
-        return self._compared[0] if self._compared is not None else None
+        return self._comparison[0] if self._comparison is not None else None
 
     async def _check_waiting_pages(self) -> None:
         try:
-            while (waiting := self._waiting_for_rules or self._waiting_for_linters) and (
-                compared := self._compared
-            ) is not None:
+            while self._comparison is not None and (waiting := self._waiting_for_rules or self._waiting_for_linters):
                 is_linting = not self._waiting_for_rules
                 waiting_page = waiting.pop(next(iter(waiting)))
-                revisions, context = compared
+                revisions, context = self._comparison
                 page = context.pages.get(waiting_page.page.key)
                 if page is None or waiting_page.revisions != revisions:
                     continue

@@ -549,8 +549,8 @@ class PageTerms:
         if request.revision is None:
             return
         changed_ids = frozenset(each.key for each in self._comparison.changed_pages or () if each.page is not None)
-        revision = self._comparison.space.revision_ref(request.revision)
-        app.push_screen(TermScreen(TermSearch(request, self._comparison.space, term, revision, changed_ids)))
+        revision_ref = self._comparison.space.revision_ref(request.revision)
+        app.push_screen(TermScreen(TermSearch(request, self._comparison.space, term, revision_ref, changed_ids)))
 
 
 TERM_COMMANDS: Commands[PageTerms] = Commands(

@@ -112,13 +112,13 @@ OnConflicts = Callable[[], bool]
 of the change request."""
 
 
-def update_dialog(
+def make_update_dialog(
     app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, on_conflicts: OnConflicts
 ) -> CheckedDialog[UpdatePreview]:
     """Return the dialog that shows incoming changes and possible conflicts. Its button updates the change request."""
 
     def reopen() -> None:
-        app.push_screen(update_dialog(app, at, change_request, on_conflicts))
+        app.push_screen(make_update_dialog(app, at, change_request, on_conflicts))
 
     return CheckedDialog(
         app,
@@ -238,7 +238,7 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
             _open_conflicts_view(app, target, target.change_request)
         return is_view_open
 
-    app.push_screen(update_dialog(app, target.at, target.change_request, on_conflicts))
+    app.push_screen(make_update_dialog(app, target.at, target.change_request, on_conflicts))
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:

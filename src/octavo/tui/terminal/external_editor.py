@@ -285,16 +285,16 @@ def _run(
     command: Sequence[str],
     path: Path,
     environment: Mapping[str, str],
-    saved_text: str | None,
+    original_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor command on a file, and return what the user saved. `saved_text` is the original text if it is also
-    stored elsewhere. Then the file is deleted if the edit fails and has changed nothing."""
-    start_time, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
+    """Run an editor command on a file, and return what the user saved. `original_text` is None unless it is also stored
+    elsewhere. If it is, the file is deleted after a failed edit that changed nothing."""
+    start_time, text = time.monotonic(), original_text if original_text is not None else _text_of(path)
     try:
         process = subprocess.run(command, env=without_secrets(environment), check=False)
     except OSError as error:
-        if saved_text is not None:
+        if original_text is not None:
             delete_file(path)
         return NotEdited(f"Could not start {command[0]}: {error.strerror}. Set EDITOR to another program.")
     is_quick = option_to_wait(command) or time.monotonic() - start_time < QUICK_EXIT
@@ -305,7 +305,7 @@ def _run(
         result = Edited(with_line_ends_of(text, result.text))
     if process.returncode != 0:
         sentence = f"{PurePath(command[0]).name} {_exit_reason(process.returncode)}"
-        if saved_text is not None and isinstance(result, Edited) and result.text == saved_text:
+        if original_text is not None and isinstance(result, Edited) and result.text == original_text:
             delete_file(path)
             return NotEdited(f"{sentence}. Nothing was changed.")
         result = NotEdited(f"{sentence}.", path if _is_regular(path) else None)
