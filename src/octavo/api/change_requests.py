@@ -66,7 +66,7 @@ class ChangeRequest(Model):
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
-        """Return a copy with the ID of `space`. If the change request has a space already, return it unchanged."""
+        """Return a copy whose field `space` is set. If it is set already, return the change request unchanged."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     @property

@@ -35,7 +35,7 @@ MAY_BE_DONE = "The change may have been made. Check the current state before you
 
 
 class Outcome(Enum):
-    """The known effect of a failed request on the server."""
+    """The effect of a failed request on the server, as far as it is known."""
 
     NOT_SENT = "not sent"
     """The server cannot have acted. The request can be sent again."""

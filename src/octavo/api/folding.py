@@ -166,7 +166,7 @@ def subwords(text: str) -> str:
 
 
 def encode_mention(address: str) -> str:
-    """Return what an index contains for a mention of the page with the URL `address`."""
+    """Return the characters that a search index stores for a mention of the page with the URL `address`."""
     letters = "".join(
         each if "!" <= each <= "~" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in address
     )

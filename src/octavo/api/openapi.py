@@ -97,7 +97,7 @@ class List(InOrganization, Listing[OpenApiSpec], get="/openapi"):
 
 
 class Create(InOrganization, Operation[OpenApiSpec], post="/openapi"):
-    """Add an OpenAPI specification with a new slug. It is processed after the response."""
+    """Add an OpenAPI specification with a new slug. The server processes it after the response."""
 
     slug: Slug
     source: Source
@@ -108,7 +108,7 @@ class Get(InSpec, Operation[OpenApiSpec], get="/openapi/{spec_slug}"):
 
 
 class Put(InOrganization, Operation[OpenApiSpec], put="/openapi/{spec_slug}"):
-    """Add an OpenAPI specification, or a new version of it. It is processed after the response."""
+    """Add an OpenAPI specification, or a new version of it. The server processes it after the response."""
 
     spec_slug: Slug = Field(title="Slug")
     source: Source

@@ -45,7 +45,8 @@ _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def safe_text(value: str) -> str:
-    """Return `value` without characters that are unsafe in a terminal. Line breaks and tabs stay."""
+    """Return `value`, safe for a terminal: unsafe characters are replaced or removed. Tabs stay, and line breaks become
+    line feeds."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     # This is the fastest way to find unusual characters, even in megabytes of text.

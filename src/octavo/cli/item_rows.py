@@ -173,7 +173,7 @@ def page_row(target: RefTarget, page: Page, revision_id: str | None) -> dict[str
 
 
 def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:
-    """Return a space as a JSON object, without the field `pages`."""
+    """Return a space as a JSON object, without the field `pages`. Its `ref` is unique among `spaces`."""
     return {
         "id": space.id,
         "ref": short_name(space, spaces),

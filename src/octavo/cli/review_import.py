@@ -226,7 +226,7 @@ class Note:
 
 
 def read_notes(content: bytes, name: str) -> list[Note]:
-    """Return the notes in a JSONL file. Raises Failure, whose message names the file `name` and the wrong line."""
+    """Return the notes in the JSONL file `name`. Raises Failure if a line is invalid, or if the file is too large."""
     if len(content) > MAX_FILE_BYTES:
         raise Failure(f"Could not read {name}: it is larger than {MAX_FILE_BYTES >> 20} MiB.", USAGE)
     notes: list[Note] = []

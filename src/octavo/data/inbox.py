@@ -467,7 +467,7 @@ class _InboxBuild:
             reason_text = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             row.reasons.append(_RowReason("unsent draft", reason_text, entries[-1].created_at, stamp))
-        # Edits of comments that are still pending are shown with these comments.
+        # An edit of a pending comment is shown with the comment, so it gets no row of its own.
         pending_edit_keys = {f"held {entry.id}" for entries in pending_by_request.values() for entry in entries}
         for draft in self._data.drafts:
             unsent = unsent_draft(draft.key)

@@ -97,7 +97,7 @@ class ListedFingerprints:
         """Spaces by `(space id, "")`, change requests by `(space id, request id)`."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Use the spaces and change requests in `lists` from now on. None is skipped."""
+        """Use the spaces and change requests in `lists` from now on. A list that is None is ignored."""
         items = [item for listed in lists if listed is not None for item in listed.items]
         self._items = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items

@@ -81,7 +81,7 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEnt
 
 
 def _drafts_of(pairs: Iterable[Pair], versions: Mapping[int, Node | None], compare: CompareNodes) -> list[DraftEntry]:
-    """Return a draft for each pair. `versions` maps the `id()` of each moved block to its other version, or to None."""
+    """Return a draft for each pair. `versions` has the other version, if any, of each moved block, by its `id()`."""
     drafts = []
     for old, new in pairs:
         if old is not None and new is not None:
@@ -360,7 +360,7 @@ def _block_pairs(old: Block, new: Block, content_change: ContentChange) -> Itera
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new key of two equal blocks and of their descendants. Empty if their kinds differ."""
+    """Yield the old and the new key of a block with unchanged text, and of its descendants. Empty if a kind differs."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

@@ -279,7 +279,8 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 def _unique_drafts(
     drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry], kind: str, key: Callable[[Node], Hashable]
 ) -> list[DraftEntry]:
-    """Return removed and added drafts of a kind whose key occurs once in each version. Empty if either is missing."""
+    """Return the removed and added drafts of a kind in `all_drafts`, without tiny texts. Their `key` occurs once in
+    each version, counted in `drafts`. Empty unless there are both removed and added drafts."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     found = [each for each in one_sided_drafts if _kind(each) == kind and (kind == "figure" or _size(each) > 2)]
     if len({draft.status for draft in found}) < 2:

@@ -286,7 +286,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 def _split_after_blocks(lines: list[str]) -> Iterator[str]:
-    """Yield the lines. The text after a block on the same line is yielded as a line of its own, except in code."""
+    """Yield the lines. The text after the end tag of a block is yielded as a line of its own, except in code."""
     code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
     for number, line in enumerate(lines):
         end_of_block = _END_OF_BLOCK.match(line) if number not in code_lines else None

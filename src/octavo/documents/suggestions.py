@@ -109,7 +109,7 @@ def apply_suggestion(
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
         return AppliedSuggestion("same" if has_text else "changed", page)
-    # After the first of two equal blocks was replaced, the second block has the key of the first.
+    # After the first of two equal blocks was replaced, the second has its key. Do not replace the second too.
     if (has_text and is_equal_block_lost) or target[1] == text:
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
@@ -268,7 +268,8 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether a thread's block begins with other letters or digits than the quote. False without a block."""
+        """Return whether the text of a thread's block does not begin with the quote. Only letters and digits are
+        compared. False without a block or quote."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False

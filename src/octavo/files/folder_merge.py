@@ -452,7 +452,7 @@ def _path_without_suffix(path: str) -> str:
 
 @dataclass
 class _IncomingReader:
-    """Reads the files of a revision that may have changed since the last pull."""
+    """Reads the pages and files of a revision, but loads no content that is unchanged since the last pull."""
 
     folder: PulledFolder
     layout: FolderLayout

@@ -550,7 +550,7 @@ def _fill_rowspans(main: Tag) -> None:
         added += _span_of(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    # By `id()` of the parent of the rows: for each column, the number of rows below that `rowspan` still covers.
+    # By `id()` of a table part: for each column, how many of the next rows a cell with `rowspan` still covers.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
         covered_rows, column = rows_below.setdefault(id(row.parent), []), 0

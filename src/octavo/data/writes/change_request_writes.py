@@ -157,7 +157,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
     )
     write_error = sent.write_error
     if isinstance(write_error, NotFound) or (write_error is not None and write_error.status in UNSUPPORTED_STATUSES):
-        # The check has read the change request, so 404 means a missing operation.
+        # The check has just read the change request, so 404 means that the server has no such operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:

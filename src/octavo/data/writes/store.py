@@ -206,7 +206,7 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(record: Any, now: datetime) -> str | None:
-    """Return the group ID in `record`, the value of a `--once` key. None if the record is too old or invalid."""
+    """Return the ID of the write group in the `record` of a `--once` key. None if the record is too old or invalid."""
     try:
         return str(record["group"]) if now - datetime.fromisoformat(str(record["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):

@@ -234,7 +234,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEn
 
 
 def _split_between_items(text: str) -> Iterator[str]:
-    """Yield `text` in pieces of at least `_LINES_PER_PARSE` lines. Pieces end before an item of the outermost list."""
+    """Yield pieces of `text`. After `_LINES_PER_PARSE` lines, a piece ends before an item of the outermost list."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):

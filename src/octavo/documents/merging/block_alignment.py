@@ -427,7 +427,8 @@ class _Counterparts:
         )
 
     def is_addition(self, block: SourceBlock) -> bool:
-        """Return whether this side added the block, and the block is long enough to be recognized elsewhere."""
+        """Return whether this side added the block, and the block can be recognized at another position. This needs a
+        heading or at least `MIN_ADDED_WORDS` words. Always False for rows, items and the kinds in `_NEVER_MOVED`."""
         if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
             return False
         return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block not in self._arrived

@@ -152,7 +152,7 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
         if isinstance(result, external_editor.Edited) and not (note and note.reason):
             draft, opened_at = drafts.get(key), external_editor.note_time(path)
             is_known = draft is not None and draft.text.text == result.text
-            # If the editor was opened with the draft, the file is newer, even if its text equals the page.
+            # With a draft, save even a text that equals the page: the user may have undone the draft in the editor.
             if result.text.strip() and not is_known and (draft or not await _is_unchanged(app, key, result.text)):
                 # A draft that was saved after the editor was opened belongs to another edit. Keep both texts.
                 is_other = key in saved_keys or (draft is not None and draft.saved_at.timestamp() > opened_at)

@@ -385,7 +385,7 @@ class CopyPending(SkipAction):
 
 
 class DelayedCopyScreen(Screen[None]):
-    """Screen on which a selection that is not loaded yet is copied later."""
+    """Screen on which you can copy a selection that is not loaded yet. The pane copies it when it is loaded."""
 
     def action_copy_text(self) -> None:
         with suppress(CopyPending):  # The pane has told the user that the text is copied later.

@@ -64,7 +64,7 @@ class LoadingState:
         self.viewport.repaint()
 
     def show_reason(self, reason: str, hint: str) -> None:
-        """Show why the page is not available, and below a hint such as which key to press."""
+        """Show why the page is not available. `hint`, such as which key to press, is shown below the reason."""
         self.clear()
         self._reason = (reason, hint)
         self.viewport.repaint()

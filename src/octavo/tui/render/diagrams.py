@@ -222,8 +222,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return the shortest arrow of the same kind, because the drawing program may fail at longer ones. Return a label
-    unchanged, or without line breaks if it is between bars."""
+    """Return the replacement of a match of `_LONG_ARROW`. An arrow becomes the shortest of its kind, because the
+    drawing program may fail at longer ones. A label stays, but without line breaks if it is between bars."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]

@@ -1,5 +1,5 @@
-"""Finds the conflicts of a change request. Start at `find_conflicts`. The `OpenConflicts` that it returns make the
-edits that save your choices."""
+"""Finds the conflicts of a change request. Start at `find_conflicts`. It returns `OpenConflicts`, which turn your
+choices into edits."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ class AllPagesLayout:
 
     @property
     def navigation(self) -> MultiPageNavigation:
-        """Moves the cursor between the pages of the pane."""
+        """Object that moves the cursor between the pages of the pane."""
         navigation = self.pane.navigation
         assert isinstance(navigation, MultiPageNavigation), "the pane shows several pages"
         return navigation
@@ -308,7 +308,7 @@ class AllPagesLayout:
             self._key_to_restore = ""
             self.navigation.restore(section)
 
-    # Sections
+    # Pages of the pane
 
     @property
     def shown_key(self) -> str:
