@@ -284,7 +284,7 @@ class Live:
         self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
-            _, value, pages = await self._read_list(response.op, send, response=response, fetched_list=old_value)
+            _, value, page_count = await self._read_list(response.op, send, response=response, fetched_list=old_value)
         except ApiError as error:
             response.error = copy(error)
             raise
@@ -294,7 +294,7 @@ class Live:
                 self._store(
                     response,
                     _FetchedResponse(
-                        value, value if value.next is None else None, pages, response.writes_included, since
+                        value, value if value.next is None else None, page_count, response.writes_included, since
                     ),
                 )
         finally:
@@ -413,8 +413,8 @@ class Live:
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
             return _FetchedResponse(value, None if getattr(op, "page", None) else value, 1, confirmed_count, now)
-        first, joined, pages = await self._read_list(op, self.send, response=response, min_items=min_items)
-        return _FetchedResponse(joined, joined if joined.next is None else first, pages, confirmed_count, now)
+        first, joined, page_count = await self._read_list(op, self.send, response=response, min_items=min_items)
+        return _FetchedResponse(joined, joined if joined.next is None else first, page_count, confirmed_count, now)
 
     async def _read_list(
         self,

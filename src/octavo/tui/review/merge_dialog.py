@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 
-def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:
+def make_merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:
     return CheckedDialog(
         app,
         CheckedWrite(

@@ -31,7 +31,7 @@ from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import opening
 from octavo.tui.editing.target_change_request import remember_target
 from octavo.tui.review import merge_revert, review_submission, status_changes
-from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
+from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, make_merge_dialog
 from octavo.tui.review.status_changes import (
     RequestTarget,
     acts_on_selection,
@@ -263,7 +263,7 @@ def _merge(app: Shell, target: RequestTarget) -> None:
         queue = [QueuedMerge(each.ref(ref), each, _space_title(app, each)) for each, ref in pairs if ref is not None]
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
-        app.push_screen(merge_dialog(app, target.at, target.change_request))
+        app.push_screen(make_merge_dialog(app, target.at, target.change_request))
 
 
 def _approve(app: Shell, target: RequestTarget) -> None:
