@@ -187,7 +187,9 @@ async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(
 async def test_resize_after_the_thread_was_deleted_while_its_reply_is_written(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
-        await run.press("g", "j", "j", "enter", "t", "enter")
+        await run.press("g", "j", "j", "enter")
+        await run.see("Quickstart", "THREADS  2 open")
+        await run.press("t", "enter")
         dialog = run.app.screen
         assert isinstance(dialog, ThreadDialog)
         await run.press("c")
