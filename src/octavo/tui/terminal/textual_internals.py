@@ -201,11 +201,15 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while updates are batched, because Textual would lose the frame. Paint changes of a screen below a
-    dialog only once. Textual would paint them again at each message of that screen."""
+    """Paint nothing while updates are batched, because Textual would lose the frame. Paint changes of a screen below
+    the current one only once, like changes of the current one. Textual would forget other changes of the latter."""
+    current = screen.app.screen
     if not screen.app._batch_count:
         original(screen)
-        screen._repaint_required = screen._repaint_required and screen is screen.app.screen
+        if screen is not current:
+            screen._repaint_required = current._repaint_required = False
+            current._dirty_widgets.add(current)
+            current.check_idle()
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
