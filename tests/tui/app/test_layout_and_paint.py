@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 from textual.app import ComposeResult, RenderResult
+from textual.geometry import Region
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
@@ -38,6 +39,25 @@ async def test_change_below_a_dialog_is_painted() -> None:
         await until(pilot, lambda: text.size.height == 3)
         await pilot.pause()  # The pause paints the dialog, which otherwise keeps its earlier strips.
         assert shown(app) == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("kind", [Screen, ModalScreen])
+async def test_change_is_painted_although_a_screen_below_changes(kind: type[Screen[None]]) -> None:
+    app = StackedScreensApp()
+    async with app.run_test(size=(30, 5)) as pilot:
+        below, top, text = TextScreen(), kind(), Static("before")
+        await app.push_screen(below)
+        await app.push_screen(top)
+        await top.mount(Static("title"), text)
+        for _ in range(5):
+            await pilot.pause(0.1)
+            top._on_timer_update()
+        text.update("after")
+        top._dirty_widgets.add(text)
+        below._compositor._dirty_regions.add(Region(0, 0, 30, 1))
+        below._compositor_refresh()
+        top._on_timer_update()
+        assert not text._repaint_regions, "the changed text must be painted"
 
 
 class CountingKeyBar(KeyBar):

@@ -203,10 +203,9 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
     """Paint nothing while updates are batched, because Textual would lose the frame. Paint changes of a screen below
     the current one only once, like changes of the current one. Textual would forget other changes of the latter."""
-    current = screen.app.screen
     if not screen.app._batch_count:
         original(screen)
-        if screen is not current:
+        if (current := screen.app.screen) is not screen:
             screen._repaint_required = current._repaint_required = False
             current._dirty_widgets.add(current)
             current.check_idle()
