@@ -497,18 +497,23 @@ async def test_space_downloaded_by_another_instance_is_taken_over(
     assert max(Counter(encode(op).url for op in first.gate.requests).values()) == 1
 
 
+async def begin_download(instance: Instance, space: Space) -> None:
+    """Download a space until the number of its responses is known. The gate then holds the other requests."""
+    instance.gate.hold()
+    instance.offline.add(space)
+    while not instance.gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
+        await asyncio.sleep(0.001)
+    instance.gate.release(0)
+    while instance.status_of(space).wanted == 0:  # the gate has no event for waiting requests
+        instance.gate.release(instance.gate.waiting - 1)
+        await asyncio.sleep(0.001)
+
+
 async def test_another_instance_shows_progress_while_one_downloads(
     two_instances: tuple[Instance, Instance], space: Space
 ) -> None:
     first, second = two_instances
-    first.gate.hold()
-    first.offline.add(space)
-    while not first.gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
-        await asyncio.sleep(0.001)
-    first.gate.release(0)
-    while first.status_of(space).wanted == 0:  # the gate has no event for waiting requests
-        first.gate.release(first.gate.waiting - 1)
-        await asyncio.sleep(0.001)
+    await begin_download(first, space)
     await second.wait_until(lambda: second.offline.all and second.status_of(space).wanted)
     assert second.status_of(space).state == "reading"
     first.gate.release()
@@ -599,14 +604,7 @@ async def test_sync_requested_by_another_instance_during_a_download_follows_it(
     two_instances: tuple[Instance, Instance], space: Space
 ) -> None:
     first, second = two_instances
-    first.gate.hold()
-    first.offline.add(space)
-    while not first.gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
-        await asyncio.sleep(0.001)
-    first.gate.release(0)
-    while first.status_of(space).wanted == 0:
-        first.gate.release(first.gate.waiting - 1)
-        await asyncio.sleep(0.001)
+    await begin_download(first, space)
     await second.wait_until(lambda: second.offline.all and second.status_of(space).wanted)
     first.gate.requests.clear()
     second.offline.add(space)

@@ -31,6 +31,17 @@ async def open_merge_dialog(run: Run, *words: str) -> None:
     await run.press("enter", "m")
 
 
+async def merge_number_7(run: Run) -> change_requests.Merge:
+    """Merge the change request #7, and return the request that was sent."""
+    await open_merge_dialog(run, "refused")
+    await run.see("checked just now")
+    await run.later(seconds=1)
+    await run.press("y")
+    await run.hear("Merged #7.")
+    (merged,) = run.gate.sent(change_requests.Merge)
+    return merged
+
+
 @pytest.mark.before_release
 @pytest.mark.parametrize("key", ["n", "escape"])
 async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: str) -> None:
@@ -253,12 +264,7 @@ async def test_revert_of_an_unknown_account_leaves_equal_drafts_of_others(stage:
         return serving(platform)
 
     async with stage.play(start="changes", over=refuse_account) as run:
-        await open_merge_dialog(run, "refused")
-        await run.see("checked just now")
-        await run.later(seconds=1)
-        await run.press("y")
-        await run.hear("Merged #7.")
-        (merged,) = run.gate.sent(change_requests.Merge)
+        merged = await merge_number_7(run)
         subject = "Revert #7 Show what a refused time looks like"
         await run.ask(change_requests.Create(at=merged.at.space, subject=subject), NOOR)
         await run.press("Z")
@@ -288,12 +294,7 @@ async def test_revert_of_a_merge_is_checked_again_before_it_starts(stage: Stage)
 @pytest.mark.before_release
 async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_merge_dialog(run, "refused")
-        await run.see("checked just now")
-        await run.later(seconds=1)
-        await run.press("y")
-        await run.hear("Merged #7.")
-        (merged,) = run.gate.sent(change_requests.Merge)
+        merged = await merge_number_7(run)
         state = run.app.session.state
         other = merged.at.model_copy(update={"change_request_id": "rotate-secrets"})
 
