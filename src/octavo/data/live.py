@@ -162,7 +162,8 @@ class Live:
         return partial(self._remove_watcher, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return a response from memory or disk. Sends nothing. A large response on disk has no value at first."""
+        """Return a snapshot from memory or disk. Sends nothing. Its value is None while a thread decodes the
+        response."""
         return self._snapshot(self._response(op))
 
     @property
@@ -185,7 +186,7 @@ class Live:
 
     async def refresh(self, op: Operation[Any], *, repeats: bool = False) -> None:
         """Fetch a response again, unless it never changes. Watchers see the old value meanwhile. With `repeats`, a
-        running request does not count, because its response may be outdated. Raises no ApiError."""
+        request that is already running is sent again, because its response may be outdated. Raises no ApiError."""
         response = self._response(op)
         if repeats:
             self.syncer.queue.mark_stale(response.url)
@@ -251,7 +252,8 @@ class Live:
             del self._responses[url]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next (or first) page of a list. Later refreshes fetch it too. An error is in the snapshot."""
+        """Fetch the next (or first) page of a list. If another caller is fetching a page, only wait for that page.
+        Later refreshes fetch all these pages again. An error is in the snapshot."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -361,7 +363,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the unreadable target of `op` from the index. Each response is indexed again when fetched."""
+        """Remove the target of `op` from the search index. Responses in memory are indexed again when fetched."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():

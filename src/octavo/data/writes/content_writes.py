@@ -102,7 +102,7 @@ class SavedTexts:
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page ID, except of `conflicts`. `before` of a merged text is the text of the other user."""
+    """Saved texts by page ID, except for pages in `conflicts`. `before` of a merged text is the other user's text."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """The text of the other user by page ID, for pages whose texts could not be merged or saved. With a `warning`, the
     server may have the edited text instead."""
@@ -154,7 +154,7 @@ async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent_edit: SendResult[None], written_texts: Mapping[str, WrittenText]
 ) -> SavedTexts:
     """Return the saved texts. If `sent_edit`, the edit of `written_texts`, has overwritten texts of another user, save
-    merged texts first. Texts that could not be merged are `conflicts`. Raises ApiError."""
+    merged texts first. Texts that could not be merged are in `conflicts`. Raises ApiError."""
     if sent_edit.replaced_revision is None or sent_edit.revision is None:
         return SavedTexts(sent_edit.revision, written_texts)
     texts, conflicts, repairs = dict(written_texts), dict[str, Raw](), dict[str, WrittenText]()
@@ -196,13 +196,13 @@ async def _merge_overwritten(
 
 
 async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
-    """Return `text`, and `text` with the changes of `change` applied. None if the changes conflict with `text`."""
+    """Return `text` before and after the changes of `change` are applied to it. None if they conflict with `text`."""
     merge_result = await asyncio.to_thread(_merge, change.before.text, text.text, change.after.text)
     return None if merge_result.named_conflicts else WrittenText(text, Raw(merge_result.text()))
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages named in an edit exist. If so, status 404 means that the server lacks the operation."""
+    """Return whether all pages of an edit exist. The server then lacks the operation. False if a request fails."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -298,7 +298,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the editable fields in which `earlier` and `current` differ, with the values of `earlier`."""
+    """Return the values of `earlier` in editable fields that differ in `current`, except missing required fields."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)

@@ -111,7 +111,7 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
     """Write files to the new folder `path`. `files` yields the path segments and the content of each. Return the number
-    of files. Raises FileExists and FileNotSaved."""
+    of files. Raises FileExists if `path` exists, FileNotSaved for other errors."""
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
@@ -131,7 +131,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(function: Callable[[], T]) -> T:
-    """Return the result of `function`, which runs in a thread. If the caller is canceled, wait for the thread."""
+    """Run `function` in a thread, and return its result. If the caller is canceled, the thread still finishes first."""
     future = asyncio.get_running_loop().run_in_executor(None, function)
     try:
         return await asyncio.shield(future)
@@ -141,8 +141,8 @@ async def _run_to_completion(function: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return `segments` as a path that is not in `path_counts`. If needed, add a number to the name, such as
-    `page-2.md`. Record the path in `path_counts`."""
+    """Return `segments`. If `path_counts` already has this path, add a number to the file name, such as `page-2.md`.
+    Record the wanted and the returned path in `path_counts`, in folded letters."""
     *folder, name = segments
     stem, dot, extension = name.partition(".")
     wanted_key = tuple(fold(segment) for segment in segments)
@@ -195,7 +195,7 @@ class Export:
     file_name: str
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
-    """Yields the content of the file, after the user has chosen a path. None if a folder is exported."""
+    """Called when the user has chosen a path. Yields the content of the file. None if a folder is exported."""
     files: Callable[[ReportProgress], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
     """Yields the path segments and the content of each file in the folder. None if a file is exported."""
     intro: str = ""

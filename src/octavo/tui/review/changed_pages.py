@@ -33,7 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the possible tree keys of an item with a conflict: its ID may be of a page, file or reusable content."""
+    """Return the keys that an item with a conflict may have in the tree. Its kind is unknown, except for variables."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
@@ -136,8 +136,8 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -
 def _deleted_by_parent(
     pages_by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the deleted pages by the ID of their parent in the tree. Each page ID comes with the IDs of its earlier
-    siblings, nearest first. `remaining_ids` has the IDs of the pages in the new revision."""
+    """Return the deleted pages by the ID of their parent (None at the top level). Each page ID comes with the IDs of
+    its earlier siblings, nearest first. `remaining_ids` has the IDs of the pages in the new revision."""
     deleted_by_parent: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:

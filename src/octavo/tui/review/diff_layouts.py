@@ -96,7 +96,7 @@ class SinglePageLayout:
         return self.has_cursor(key) and self._view.has_class("-words")
 
     def clear(self) -> None:
-        """Show no page, and cancel the comparison of its versions."""
+        """Show no page, and cancel the comparison that is running."""
         self._shown = self._failed = self._anchors = None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.remove_class("-words")

@@ -89,7 +89,7 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in order, such as `oc` in `open comment`. None if too far apart."""
+    """Return a match of the letters of `word` in order, as `oc` in `open comment`. None if missing or too far apart."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -106,8 +106,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter` from `start`, and the distance to it. A letter that starts a word is
-    preferred. None if `text` has no further `letter`."""
+    """Return the index of the nearest `letter` from `start` on, and the distance to it. For a letter that starts a
+    word, each word skipped counts 2, however long it is. None if `text` has no further `letter`."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
@@ -147,8 +147,8 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
-    """Return the filters that would leave out some items but not all, each with the number of items that would remain
-    if it replaced the active filter of its kind. `active` filters are not included."""
+    """Return the `candidates` that are not `active` and would leave out some items but not all. Each comes with the
+    number of items that would remain if it replaced the active filter of its kind."""
     filters = []
     for candidate in candidates:
         filtered_items = filter_items(items, [each for each in active if each.kind != candidate.kind])
