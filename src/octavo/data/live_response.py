@@ -100,7 +100,7 @@ class LiveResponse:
 
     @property
     def owner(self) -> str:
-        """Owner of this response in the syncer, such as `view /v1/spaces`."""
+        """Name under which the syncer records that a view needs this response, such as `view /v1/spaces`."""
         return f"view {self.url}"
 
     @property

@@ -78,7 +78,7 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the diffs of all suggestions in `message`. Load missing ones. Empty if any is missing or failed."""
+        """Return the diffs of all suggestions in `message`. Start to load missing diffs. Empty until all are loaded."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -92,7 +92,7 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of `message` with suggestions as word diffs. None without suggestions or loaded diffs."""
+        """Return the lines of `message` with suggestions as word diffs. None unless it has any and all are loaded."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None

@@ -43,7 +43,7 @@ class ThreadSource(NamedTuple):
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return a `ThreadSource` for each change request, in order. Their names contain the titles of `spaces`."""
+    """Return a `ThreadSource` for each change request, in order. The names begin with the titles of `spaces`."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
@@ -137,7 +137,7 @@ class ThreadLoader:
             self.show_new_threads()
 
     def show_new_threads(self) -> None:
-        """Rebuild the list if this is scheduled."""
+        """Rebuild the list now if a rebuild is scheduled."""
         if self._is_scheduled:
             self._rebuild_list()
 

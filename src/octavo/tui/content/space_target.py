@@ -76,7 +76,7 @@ def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.M
 
 
 def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
-    """Return the listed spaces or collections with `item` at its new position. Unchanged if `item` is not listed."""
+    """Return `page` with `item` moved to `position`. Return `page` unchanged if it does not contain `item`."""
     listed_item = next((each for each in page.items if each.id == item.id), None)
     if listed_item is None:
         return page
@@ -93,7 +93,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections outside of `item` into which it can move, in tree order with depths."""
+    """Return the collections into which `item` can move (none inside it), in tree order, each with its depth."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

@@ -34,7 +34,7 @@ LINK_NAMES = ("link", "published link")
 """Names of the details that are web links."""
 HIDDEN_VALUE = "hidden"
 _PERMISSION_NAMES = {("site", "edit"): "edit structure"}
-"""Names of permissions by kind of item and field, if the field suggests more than it permits."""
+"""Names of permissions whose field names promise too much, by kind of item and field name."""
 
 
 def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:

@@ -48,7 +48,7 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has scrolled, selected another block or toggled the source since `earlier`."""
+        """Return True if the user has scrolled, selected another block, or shown or hidden the source."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:
@@ -106,7 +106,7 @@ class LinePosition(NamedTuple):
 
 
 class BlockSpan(NamedTuple):
-    """A selectable block, and the numbers of its first and last line in a chunk."""
+    """A selectable block, and the indexes of its first and last line in a chunk."""
 
     chunk_index: int
     first: int

@@ -189,7 +189,7 @@ def shown_text(block: Block, targets: LinkTargets | None = None) -> str:
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render reusable content below the name of its file. Without the content, render only the name."""
+    """Render reusable content below the name of its file. If no content is loaded, render only the name."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
@@ -297,7 +297,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_column_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and the range of the heading. `has_column_titles` puts column titles above cells."""
+    """Return the lines of a card, and which of them are the heading. `has_column_titles` adds titles above cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []

@@ -105,8 +105,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Split Markdown before the lines in `edges`, and split parts that are too long. Yield the text of each part, its
-    first line number, and the line number after its last."""
+    """Split Markdown before the lines in `edges`, and split parts that are too long. Yield for each part the text, the
+    index of the first line, and the index of the line after the part. The first line of `source` has index 0."""
     start = start_line = 0
     for edge in (*edges, None):
         end = len(source)

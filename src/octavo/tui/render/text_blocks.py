@@ -43,7 +43,7 @@ _SAMPLE_ITEMS = 40
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the title of a page above a rule, and its description."""
+    """Render the title of a page, a rule below it, and the description of the page."""
     styles = context.styles
     lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
     longest_width = max((line.width for line in lines), default=0)
@@ -65,7 +65,7 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a heading, with a rule below for levels 1 and 2."""
+    """Render a heading. If the context has heading rules, add a rule below the levels 1 and 2."""
     styles, level = context.styles, int(block.attrs.get("level", 2))
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.has_heading_rules and has_end(block):
@@ -156,7 +156,7 @@ def _starts_right_to_left(item: Block) -> bool:
 
 
 def is_loose(block: Block) -> bool:
-    """Return True if a list has blank lines between its items."""
+    """Return True if a list is rendered with blank lines between its items."""
     block = whole_block(block)
     if block.attrs.get("tight", True) is False:
         return True
@@ -251,7 +251,7 @@ _MIN_COLUMN_WIDTH = 20
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a hint with a sign, its title or kind, and a colored bar."""
+    """Render a hint with a colored bar, a sign, and the title of the hint, else its kind."""
     styles = context.styles
     style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
     sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign

@@ -317,5 +317,5 @@ TABLES = (SITES,)
 
 
 def create_screen() -> BrowserScreen:
-    """Return a new view Sites."""
+    """Return a new screen for the view Sites."""
     return BrowserScreen("sites", "Sites", TABLES, lambda organization: {})

@@ -77,7 +77,7 @@ class ConflictedPage:
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
-        """The conflicts on the page, in order, each with the name under which its choice is stored."""
+        """The conflicts from the top of the page to its end, each with the name under which its choice is stored."""
         return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
@@ -134,7 +134,7 @@ class OpenConflicts:
 
     @property
     def names(self) -> list[str]:
-        """Names of the conflicts that you can resolve, in order."""
+        """Names of the conflicts that you can resolve: first those on pages, then tree conflicts."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
@@ -164,7 +164,7 @@ class OpenConflicts:
         )
 
     def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
-        """Return edits that save the choices. `label`, such as `#12`, names the change request in conflict markers."""
+        """Return edits that save resolved pages and tree conflicts. `label`, such as `#12`, is for conflict markers."""
         edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
             fields: dict[str, Any] = {}
@@ -183,9 +183,9 @@ class OpenConflicts:
 async def find_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
-    """Return the base, main and change request revisions that the merge combined. Before the merge, return those that
-    the last update from main combined. `stored_update` has the revisions that Octavo stored before that update. None if
-    the revisions are unknown. Raises ApiError."""
+    """Return the base, main and change request revisions that the merge combined. Before the merge, return the
+    revisions that the last update from main combined. `stored_update` has the revisions that Octavo stored before that
+    update. None if the revisions are unknown. Raises ApiError."""
     stored_ids = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
@@ -250,7 +250,7 @@ async def find_conflicts(
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
     """Return the conflicts on the pages in `changes`, and the conflicts outside page texts. `revision` is the head of
-    `at`. `revisions` are the merged revisions. If their base is unknown, `server_revisions` are used, for which the
+    `at`. `revisions` are the merged revisions. If their base is unknown, use `server_revisions`, between which the
     server reported conflicts. Texts of `resolved_pages` are not merged again. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changes.changes if change.page}
@@ -393,7 +393,7 @@ class _PageReader:
 
 
 def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, str]) -> None:
-    """In `deletions`, set `base_text_page_id` if the deleted text is on another page. `texts_by_page` is from main."""
+    """Set `base_text_page_id` of `deletions` whose text is now on another page. `texts_by_page` has texts of main."""
     keys_by_page = {page_id: {block.key for block in read_page(text).walk()} for page_id, text in texts_by_page.items()}
     for conflict in deletions:
         blocks = [
@@ -422,8 +422,8 @@ def _read_conflicts(source: str, merged_page: MergedPage, label: str) -> MergedP
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return True if `source` is what a merge left, without later edits. `sides` has the texts of both versions. If the
-    versions conflict, the result is only True with `has_server_conflicts`."""
+    """Return True if `source` is exactly what the merge has produced, without later edits. `sides` has the texts of
+    both versions. If the versions conflict, the result is only True with `has_server_conflicts`."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

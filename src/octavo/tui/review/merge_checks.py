@@ -358,7 +358,7 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request in a list. `main` is the ID of main's revision, by default the current one.
+    """Predict the merge of a change request in a list. `main` is the ID of main's revision, None for the current one.
     Changes loaded before `since` are loaded again. None if a required revision cannot be read. Raises ApiError."""
     changes = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changes, main=main)
@@ -431,7 +431,7 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
 
 
 def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
-    """Return rows that quote the paragraphs that the merge would combine word by word."""
+    """Return rows that quote 3 of the paragraphs that the merge would combine word by word, and count the rest."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.word_merges[:3]

@@ -208,7 +208,7 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved_pages: tuple[FormerPosition, ...] = ()
-    """Pages to move back. If there are any, also the restored pages, because moves can shift them."""
+    """Pages to move back. If a page moves, restored pages are listed too, because moves can shift them."""
     deleted_pages: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -368,8 +368,8 @@ class _Planner:
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the created pages to delete, without the subpages of these pages. Add a reason to
-        `_not_reverted` for each other page. `moved_ids` has the IDs of the pages that the plan moves back."""
+        """Return which pages of `page_ids`, the created pages, to delete. Their subpages are left out. Add a reason to
+        `_not_reverted` for each page that must stay. `moved_ids` has the IDs of the pages that the plan moves back."""
         created_ids = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited_ids = {page for page in created_ids if page in self._changed_later or not self._has_ids}
         remaining_ids = set(self._now.pages) - set(created_ids) - moved_ids | edited_ids
@@ -385,7 +385,7 @@ class _Planner:
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the ancestors that the page has after the pages `moved_ids` are moved back."""
+        """Return the IDs of the ancestors that the page keeps when the pages `moved_ids` are moved back."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]

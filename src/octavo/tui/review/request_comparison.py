@@ -120,7 +120,7 @@ class Comparison:
 
     @cached_property
     def diffs(self) -> DiffCache:
-        """Diffs of the changed pages."""
+        """Cache of the diffs of the changed pages."""
         return DiffCache(self._view.live, self._on_diff)
 
     def start(self) -> None:
@@ -144,7 +144,7 @@ class Comparison:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """Page titles in the old and the new revision, by page ID."""
+        """Titles of all pages of the old and the new revision, by page ID. The new title of a page wins."""
         return {
             page.id: page.title or "Untitled" for root in (*self.old_pages, *self.new_pages) for page in root.walk()
         }
@@ -208,7 +208,7 @@ class Comparison:
 
     @property
     def unreadable_count(self) -> int:
-        """Number of listed changes that could not be read."""
+        """Number of changes in the list of the server that Octavo could not read."""
         return self._listed_changes.unreadable if self._listed_changes is not None else 0
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
@@ -219,7 +219,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Keep the old revision from now on, because the user may be reading."""
+        """Keep the old revision from now on: the user may be reading. If no reviews have loaded, find changes."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()

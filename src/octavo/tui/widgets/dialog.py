@@ -163,7 +163,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         self.set_focus(widget)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog with a result. If another screen covers it, wait until that screen is closed."""
+        """Close this dialog with a result. If another screen covers the dialog, it closes after that screen."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:
