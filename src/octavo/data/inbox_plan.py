@@ -151,7 +151,7 @@ MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of other users whose replies get rank INBOX in an update."""
 MAX_RECHECKED_PAGES = 5
-"""Number of pages after which an update fetches no more lists of threads whose fingerprints are unchanged."""
+"""Number of list pages after which an update fetches no more thread lists with unchanged fingerprints."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
@@ -324,7 +324,7 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.my_id, limit=PAGE_LIMIT)
 
     def _as_allowed(self, needed: NeededResponse) -> Iterator[NeededResponse]:
-        """Yield `needed`. If it must not be fetched now, yield a copy that accepts the cached response, if any."""
+        """Yield `needed`. If it must not be fetched now, yield a copy that accepts a cached response, else nothing."""
         if not self.is_from_disk and getattr(needed.op, "at", None) not in self.busy_discussions:
             yield needed
         elif (version := self._version_of(needed.url)) is not None and version.fingerprint:
@@ -406,7 +406,7 @@ class InboxPlanner:
 
 
 def needed_lists_of_requests(requests: Iterable[ChangeRequest], my_id: str) -> Iterator[NeededResponse]:
-    """Yield the lists of reviews, requested reviewers and open threads, if any, of undecided change requests."""
+    """Yield the lists of reviews and requested reviewers of change requests, and the list of any open threads."""
     for request in requests:
         at, is_own, is_open = ref_of(request), is_mine(request, my_id), request.status == "open"
         fingerprint, updated_at = reviews_fingerprint(request), request.updated_at

@@ -162,8 +162,7 @@ class Live:
         return partial(self._remove_watcher, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return a snapshot from memory or disk. Sends nothing. Its value is None while a thread decodes the
-        response."""
+        """Return a snapshot from memory or disk. Sends nothing. Its value is None while a thread decodes it."""
         return self._snapshot(self._response(op))
 
     @property

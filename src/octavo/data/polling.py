@@ -200,8 +200,7 @@ class ViewPlanner:
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Yield watched pages of a fetched page tree, or watched replies of fetched threads, that have a
-        fingerprint."""
+        """Yield watched pages of a page tree, or watched replies of fetched threads, that have a fingerprint."""
         match needed.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]

@@ -421,7 +421,7 @@ class Outbox:
         return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
-        """Queue held entries, stop the worker, and wait up to `max_wait` seconds for a running request. Unsent entries
+        """Queue held entries, stop the worker, and wait up to `max_wait` seconds for its request. Unsent entries
         stay."""
         await self._end_undo_delays()
         self._worker.stop()

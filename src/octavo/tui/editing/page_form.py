@@ -128,8 +128,7 @@ def from_draft(page: Page, draft: str) -> Values:
 
 
 def change_notes(page: Page, draft: str, base: str) -> dict[str, str]:
-    """Return notes about edited details that other users changed, by field name. `base` is a draft of the old
-    values."""
+    """Return a note for each edited detail that another user changed, by name. `base` is a draft of old values."""
     edited, current = from_draft(page, base), current_values(page)
     return {
         name: f"This has changed since you typed your draft. It is now: {current[name] or 'empty'}"

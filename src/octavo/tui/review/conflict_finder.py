@@ -106,8 +106,8 @@ class ConflictedPage:
         return text, settings
 
     def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
-        """Return the text with the choices applied. `label` names the change request in the remaining conflict markers,
-        such as `#12`."""
+        """Return the text with the choices applied. `label`, such as `#12`, is used in the conflict markers that
+        remain."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
             for conflict, _ in self.merged.named_conflicts

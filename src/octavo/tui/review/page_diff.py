@@ -89,8 +89,7 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find out how the words quoted by the threads of a page changed, and move unsent comments to the changed
-        words."""
+        """Find out how words quoted by the threads of a page changed, and move unsent comments to the changed words."""
         for thread in self._threads.threads_on_page(page_id):
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.session.outbox.entry_creating(thread.id)

@@ -169,8 +169,7 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 EMPTY_HINT = "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests whose status the filters check at first, and in addition each time you reach the end of the
-list."""
+"""Number of change requests whose status the filters check at first, and each time you reach the end of the list."""
 _ROW_MARGIN = 6
 """Cells of a row that the second line cannot use, such as margins."""
 SIGNS = {

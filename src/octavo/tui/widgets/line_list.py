@@ -294,7 +294,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def _nearest_selectable(self, index: int, step: int) -> int:
         """Return the nearest index on which the cursor can be: first in the direction `step`, then in the other. If the
-        cursor can be on no item, `index` within the bounds of the list."""
+        cursor can be on no item, return `index`, moved into the bounds of the list."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
@@ -388,7 +388,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Move the cursor to the first item below the next heading (1), or to the previous such item (-1)."""
+        """Move the cursor to the next (1) or the previous (-1) item that is the first below a heading."""
         indexes = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_indexes = {self._nearest_selectable(index, 1) for index in indexes if index < len(self.keys)}
         candidates = [item for item in first_indexes if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -514,7 +514,7 @@ class ListState:
         return self._loading_message is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` name known items."""
+        """Show in an empty list that `subject`, such as “the comments”, is loading, with all `titles` known so far."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
