@@ -83,8 +83,8 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Separates words in an index. Stands around each character of scripts without spaces, and after words such as `C++`.
-Sanitized text never contains it."""
+"""Character that separates words in an index. It stands around each character of scripts without spaces, and after
+words such as `C++`. Sanitized text never contains it."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Pattern of the signs at the end of words such as `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")

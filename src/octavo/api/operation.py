@@ -231,7 +231,7 @@ class Spec:
 
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
-        """Converts a response from JSON and back to JSON."""
+        """Object that converts a response from JSON, and back to JSON."""
         return TypeAdapter(self.response_type)
 
 

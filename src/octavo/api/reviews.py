@@ -26,7 +26,7 @@ class Review(Model):
     updated_at: Moment | None = None
 
     def is_of_other_revision(self, revision_id: str | None) -> bool:
-        """Return True if the reviewed revision is not `revision_id`. False if the reviewed revision is unknown."""
+        """Return whether the review is of another revision than `revision_id`. False if its revision is unknown."""
         return self.revision not in (None, revision_id)
 
 

@@ -42,7 +42,7 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the server and account that the options or the environment select. Raises ValueError with a sentence."""
+    """Return the server and account that the options or the environment select. Raises ValueError for the user."""
     saved_profiles = profile_store_of(settings).read()
     return profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
 
@@ -69,7 +69,7 @@ def refuse_several_sources(options: argparse.Namespace) -> None:
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
-    """Return a client for the demo, folder or account of the options, without cache and outbox. Raises Failure."""
+    """Return a client for the demo, folder or account that `options` name, without cache and outbox. Raises Failure."""
     refuse_several_sources(options)
     read_only_reason = why_read_only(options)
     try:

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show the saved picture of the first screen, or delete it if `is_reset`. None if this screen is never saved."""
+    """Show the saved picture of the first screen, or delete it if `is_reset`. Return it. None if it is never saved."""
     if not choice.first_picture_name or choice.ref:
         return None
     settings_text = (

@@ -296,8 +296,8 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
 
 
 async def find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces and the undecided change requests, first spaces and requests with open threads. Each value is
-    the change request, None for a space. With `--space`, leave out other spaces. Raises ApiError or Failure."""
+    """Return the spaces and the undecided change requests, those with open threads first. Each value is the change
+    request, None for a space. With `--space`, leave out other spaces. Raises ApiError or Failure."""
     chosen_space = await resolver.chosen_space()
     spaces = [chosen_space] if chosen_space is not None else await resolver.spaces(fresh=True)
     found: list[tuple[Discussion, ChangeRequest | None, int]] = [(each.ref, None, each.comments) for each in spaces]

@@ -41,7 +41,7 @@ class LazyPlatform:
     failure_rate: float = 0.0
     """Share of requests, from 0 to 1, that get a simulated error."""
     on_close: Callable[[], None] = lambda: None
-    """Called once by `close`, after the platform is closed."""
+    """Function that `close` calls once, after the platform is closed."""
     _platform: Platform | None = None
     _build_task: asyncio.Future[Platform] | None = None
 

@@ -88,7 +88,7 @@ class OutputColumn:
     title: str = ""
     """Heading of the column. If empty, the name of the field."""
     text: Callable[[Row], str] | None = None
-    """Returns the text of the cell in a row. If None, the value of the field."""
+    """Function that returns the text of the cell in a row. If None, the cell shows the value of the field."""
     can_be_cut: bool = False
     link: str = ""
     """Name of the field with the URL for the cell. Empty for no link."""
@@ -145,7 +145,7 @@ class Output:
 
     @property
     def printed_fields(self) -> frozenset[str]:
-        """Names of the fields that are printed. Commands need not load the others."""
+        """Names of the fields that are printed. Commands need not load other fields."""
         if self.mode == "table":
             return frozenset(each.name for each in self._columns)
         return frozenset(self._chosen)

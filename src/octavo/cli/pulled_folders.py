@@ -66,7 +66,7 @@ def report_progress(sentence: str) -> None:
 
 
 def tell_first(sentences: list[str], maximum: int = 20) -> None:
-    """Write the first `maximum` sentences to standard error, and the number of the others."""
+    """Write the first `maximum` sentences to standard error, and the number of the omitted sentences."""
     tell(*sentences[:maximum])
     if len(sentences) > maximum:
         tell(f"… and {len(sentences) - maximum} more.")

@@ -48,7 +48,7 @@ _MIN_SIMILARITY_LEAD_PERCENT = 5.0
 _MIN_LENGTH_SHARE = 0.7
 """Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000
-"""A page with more blocks is not searched for a similar block."""
+"""Maximum number of blocks of a page that is searched for a block similar to a quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks with the quote in their text, apart from their children. Else return the smallest blocks
-        with the quote in their Markdown. Empty if the quote is too short."""
+        """Return the blocks that have the quote in their own text, outside their children. Else return the smallest
+        blocks with the quote in their Markdown. Empty if the quote is too short."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_QUOTE_LENGTH:
             return []

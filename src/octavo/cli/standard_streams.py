@@ -116,7 +116,7 @@ def ignore_closed_pipe() -> Iterator[None]:
 
 
 def write_untrusted(text: str) -> None:
-    """Write text to standard output. On a terminal, leave out unsafe characters. Raises Failure."""
+    """Write text to standard output. On a terminal, make it safe with `safe_text` first. Raises Failure."""
     write_out(_safe_text(text) if is_terminal(sys.stdout) else text)
 
 
@@ -134,7 +134,7 @@ def tell(*sentences: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write text to standard error without unsafe characters, and ignore errors of the stream."""
+    """Write text to standard error, made safe with `safe_text`. Ignore errors of the stream."""
     if text and sys.stderr is not None:
         try:
             sys.stderr.write(text if text.isascii() and text.replace("\n", "").isprintable() else _safe_text(text))

@@ -42,7 +42,7 @@ RESERVED_SHARE = 0.25
 MIN_RESERVED_REQUESTS = 5
 """Minimum number of requests that are reserved for the user."""
 RETRY_SPREAD = 0.5
-"""Retries of several requests are spread over this number of seconds."""
+"""Number of seconds over which retries of several requests are spread."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _EPOCH = re.compile(r"[0-9]{9,11}")
@@ -93,7 +93,7 @@ def delay_after_error(
     error: ApiError, *, only_reads: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
     """Return the seconds until a retry, after a request that got no complete response. None for no retry. `only_reads`
-    is True if the request changes nothing. `elapsed` and `deadline` are seconds since the start of the `attempt` 1."""
+    is True if the request changes nothing. `attempt` has failed. `elapsed` and `deadline` count from attempt 1."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not only_reads and error.outcome is not Outcome.NOT_SENT:

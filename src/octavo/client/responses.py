@@ -179,12 +179,12 @@ MAX_LIST_BYTES = 8 * MIB
 MAX_PAGE_BYTES = 16 * MIB
 MAX_ERROR_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""Maximum size of a body that is not large. A client reads only one large body at a time."""
+"""Maximum size, in bytes, of a body that is not large. A client reads only one large body at a time."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
 THREAD_PARSING_BYTES = 256 * 1024
-"""Maximum size of a body that is parsed on the event loop. A larger body is parsed in a thread."""
+"""Maximum size, in bytes, of a body that is parsed on the event loop. A larger body is parsed in a thread."""
 
 
 async def read_body(

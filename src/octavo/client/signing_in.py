@@ -215,7 +215,7 @@ def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
 
 
 def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
-    """Return the token of a session, if any. Raises StoreUnavailable if it is unreadable or was replaced."""
+    """Return the token of a session. None if it has none. Raises StoreUnavailable if unreadable or replaced."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)

@@ -18,7 +18,7 @@ _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
 """ASCII replacements of letters in anchors, such as `ss` for `ß`."""
 _ROMAN_FORMS = _LETTERS | dict(zip(map(ord, "ёєжїхчшщюя"), re.findall("..", "yoyezhyikhchshshyuya"), strict=True))
-"""Also the Latin letters that GitBook writes in anchors for Cyrillic letters. A soft sign becomes a mark to remove."""
+"""`_LETTERS`, and the Latin letters that GitBook writes for Cyrillic letters. A soft sign becomes a mark to remove."""
 _ROMAN_FORMS.update(str.maketrans("абвгґдезийіклмнопрстуфцыэьъ", "abvggdeziiiklmnoprstufcye\u0301\u0301"))
 _HANGUL = re.compile("[\u1100-\u11ff]+")
 """Letters of Korean words, which GitBook often leaves out of anchors."""
@@ -86,7 +86,7 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Map each anchor of a page to the block to which it leads. If an anchor occurs several times, prefer a heading."""
+    """Return the block of each anchor on a page, by anchor. If an anchor occurs several times, prefer a heading."""
     blocks_by_anchor = {heading.anchor: heading.block for heading in document.headings}
     anchors = AnchorAssigner()
     for block in document.walk():
@@ -118,7 +118,7 @@ def page_anchors(document: Document) -> PageAnchors:
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
     """Return whether a page lacks `anchor`. `contents` has the anchors of the page and its reusable content. The second
-    anchor `name` counts as `name-1`. False if the page may have more anchors, or `anchor` may be pinyin or is none."""
+    anchor `name` counts as `name-1`. False for an empty anchor, one that may be pinyin, and incomplete `contents`."""
     contents, assigner = list(contents), AnchorAssigner()
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS) or not all(each.are_complete for each in contents):
         return False

@@ -16,11 +16,11 @@ V = TypeVar("V")
 _WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
 """Kinds of blocks that count as one block, although they have children."""
 _MIN_MOVED_LENGTH = 25
-"""Texts with fewer characters are not searched for on other pages."""
+"""Minimum number of characters of a text that is searched for on other pages."""
 _MIN_PART_LENGTH = 12
-"""Texts with fewer characters do not count as parts of a split block."""
+"""Minimum number of characters of a text that counts as a part of a split block."""
 _MIN_SPLIT_SHARE = 0.9
-"""A block counts as split only if its parts have at least this share of its characters."""
+"""Minimum share of a block's characters that its parts must have, so that the block counts as split."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ class Block(NamedTuple):
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """First line in the source, counted from 0, and the line after the last. (0, 1) without source."""
+    """First line in the source, counted from 0, and the line after the last. (0, 1) for a block without source."""
     key: str = ""
     """Unique ID of the block on its page: the key from JSON if that is valid, or else a hash."""
     text_line: int = 0
@@ -318,8 +318,8 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost open block with `key`, and all blocks inside. Return False if there is none. A block that
-        was nested too deeply counts as open."""
+        """Close the innermost open block with `key`. Report and close all open blocks in it. Return False if there is
+        none. A block that was nested too deeply counts as open."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True
@@ -336,7 +336,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and all open blocks in it. Does nothing if it is already closed."""
+        """Close the innermost Markdown container. Report and close open blocks in it. Do nothing if it is closed."""
         container = self._markdown.pop()
         if container is None:
             return

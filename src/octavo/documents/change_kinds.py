@@ -187,7 +187,7 @@ _LOOK_ATTRIBUTES = word_set(
 )
 """Attributes that affect only how a block looks."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
-"""Attributes whose value is a name, such as `slug`. Numbers in it do not count as changed numbers."""
+"""Attributes whose value is a name, such as `slug`. Numbers in a name do not count as changed numbers."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
 """Values of an attribute that is on or off. Their “no” is not a warning word."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
@@ -228,7 +228,7 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change, including those of changed rows, but not of other inner entries, or none."""
+        """Return the kinds of change of an entry and its changed rows, without other inner entries. Empty if none."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property

@@ -219,7 +219,7 @@ _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """A block with what happened to it. `old` or `new` is None if that version of the page has no such block."""
+    """A block of a diff with its status. `old` or `new` is None if the block is in one version of the page only."""
 
     status: BlockStatus
     old: Block | None
@@ -328,7 +328,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Map the old key to the new key of each block that both versions have."""
+    """Return the new key of each block that both versions have, by its old key."""
     return dict(_pairs(diff.entries))
 
 

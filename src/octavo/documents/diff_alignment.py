@@ -17,7 +17,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""`similarity` is at least this for two containers with the same title, or without titles if one of them is empty."""
+"""Minimum that `similarity` returns for two containers with the same title, or without titles if one is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word."""
@@ -64,7 +64,7 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""If a changed range has more pairs of blocks than this, only blocks at similar positions are compared."""
+"""Maximum number of block pairs in a changed range. Above it, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 
@@ -585,7 +585,7 @@ def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequ
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Map the index of each old section to the index of the corresponding new section, if there is one."""
+    """Return the index of the corresponding new section, if there is one, by the index of each old section."""
     counterparts: dict[int, int] = {}
     paired_indexes: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]

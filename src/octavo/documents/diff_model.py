@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
 _MIN_REWRITTEN_WORDS = 40
-"""A page with fewer words never counts as rewritten."""
+"""Minimum number of words of a page that can count as rewritten."""
 _LETTERS_BEFORE_DIFFERENCE = 20
 
 Op = Literal["equal", "insert", "delete", "format", "link"]

@@ -327,11 +327,11 @@ _COUNTED_BLOCKS = frozenset(
 )
 """Kinds of blocks that count as one word in addition to the words in them."""
 _REPLACEMENT = Run(" ")
-"""Put in place of changed words, so that the words around them are not joined into one word."""
+"""Run in place of changed words, so that the words around them are not joined into one word."""
 
 
 def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
-    """Count the words that a diff adds and removes. `old` and `new` are all blocks of the two versions."""
+    """Return how many words a diff adds and removes. `old` and `new` are all blocks of the two versions."""
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
     kept_words = _KeptWords()
@@ -439,7 +439,7 @@ _MAX_SHARE_OF_SAME_WORDS = 0.75
 
 
 def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Join the drafts of each section that was almost completely rewritten into one draft."""
+    """Return `drafts`, with one draft for each section that was almost completely rewritten."""
     result: list[DraftEntry] = []
     adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:
@@ -504,7 +504,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added texts or code into changed blocks, if these have the same kinds in order."""
+    """Return `drafts`, with adjacent removed and added texts or code as changed blocks, if of equal kinds in order."""
     result: list[DraftEntry] = []
     adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:

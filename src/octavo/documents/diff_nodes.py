@@ -272,7 +272,7 @@ _WHITESPACE_NAMES = {" ": "space", "\n": "line break", "\t": "tab", "\u00a0": "n
 
 
 def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the attributes that differ between two blocks: `level` and `language` only for blocks of the same kind."""
+    """Return the attributes that differ between two blocks. If the kinds differ, ignore `level` and `language`."""
     before, after = compared_attributes(old), compared_attributes(new)
     if old.kind != new.kind:
         for name in ("level", "language"):
@@ -411,7 +411,7 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # A missing boolean is shown as “no” only if the other is “yes”.
+            # A missing boolean is shown as “no” only if the other version has “yes”.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]

@@ -47,7 +47,7 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of blocks that were split, or moved into or out of a container. `compare` makes new drafts."""
+    """Return `drafts`, with joined drafts for blocks that were split, or moved into or out of a container."""
     joined_drafts: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         siblings = list(group)
@@ -90,7 +90,7 @@ def _is_leaf(draft: DraftEntry) -> bool:
 
 
 def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_ids: Set[int]) -> list[DraftEntry] | None:
-    """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
+    """Return `drafts`, with a joined draft for blocks that moved into or out of a container. None if there are none."""
     if len(drafts) < 2 or not (
         _container_kinds(draft.old for draft in drafts) & _container_kinds(draft.new for draft in drafts)
     ):
@@ -543,7 +543,7 @@ def collapse_container(draft: DraftEntry) -> None:
 
 
 def _finish_container(container: DraftEntry) -> None:
-    """Add the changes of attributes and title to the draft of a container that both versions have."""
+    """Complete the draft of a container in both versions: its attributes and title, or the status `same`."""
     assert container.children is not None, "a container must have drafts of its children"
     assert container.old is not None
     assert container.new is not None

@@ -21,9 +21,9 @@ _MIN_SHARE_OF_PART = 0.5
 _MIN_SHARE_KEPT = 0.9
 """Minimum share of the words of the longer version that both versions have."""
 _MIN_EQUAL_LENGTH = 25
-"""A text that was cut in two needs at least this many equal letters at its beginning and end."""
+"""Minimum number of equal letters at the beginning and at the end of a text that was cut in two."""
 _MIN_WORDS = 4
-"""Texts with fewer words count as split or joined only if all words are equal."""
+"""Minimum number of words of a split or joined text of which some words differ."""
 _FIRST_WIDE_LETTER = "\u0e00"
 """First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -72,8 +72,8 @@ def _words(text_index: int, text: Node) -> Iterator[_Word]:
 
 
 def join_split_texts(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of texts that were split or joined, or between which words moved. `drafts` has only drafts of
-    added, removed and changed blocks."""
+    """Return `drafts`, with one draft for texts that were split or joined, or between which words moved. `drafts` has
+    only drafts of added, removed and changed blocks."""
     joined_drafts: list[DraftEntry] = []
     for has_only_text, group in groupby(drafts, _has_only_text):
         group_drafts = list(group)
@@ -123,7 +123,7 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
 
 
 def _with_whole_texts(ranges: list[DiffRange], new: _TextVersion, words: Sequence[str]) -> list[DiffRange]:
-    """Let added words begin with a text if possible: “[+A title] A text” is clearer than “A[+ title A] text”."""
+    """Shift `ranges` so that added words begin a text if possible: “[+A title] A text”, not “A[+ title A] text”."""
     starts = {word.text_index: index for index, word in reversed([*enumerate(new.words)])}
     for index, (before, added, after) in enumerate(zip(ranges, ranges[1:], ranges[2:], strict=False)):
         start, end = added.j1, added.j2
@@ -255,7 +255,7 @@ def _drafts_around(
 def _old_parts(
     old: _TextVersion, new: _TextVersion, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Map the `id()` of each new text to a node with the corresponding old words."""
+    """Return a node with the corresponding old words for each new text, by the `id()` of the node of the new text."""
     partners = {
         i: j
         for each in ranges

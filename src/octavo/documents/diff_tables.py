@@ -152,8 +152,8 @@ def row_pairs(
 def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return names for the rows that both tables have, by `id()` of the old and of the new row. Names are the texts in
-    the first column in which at least half of the rows of each table have a unique text. Empty without one."""
+    """Return names for the rows in both tables, by `id()` of the old and of the new row. Names are the texts in the
+    first column in which at least half of the rows of each table have a unique text. Empty without such a column."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -186,7 +186,7 @@ _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
-    """Join each changed row with removed rows that were merged into it, or with added rows that were split from it."""
+    """Return `drafts`, in which each changed row is joined with rows that were merged into it or split from it."""
     joined_drafts: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
@@ -351,7 +351,7 @@ def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> li
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Map the `id()` of texts in `text_nodes` to cells with a similar text. Empty if too little text matches."""
+    """Return a cell with a similar text for texts in `text_nodes`, by their `id()`. Empty if too few texts match."""
     texts, cells = [text for node in text_nodes for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}

@@ -139,7 +139,7 @@ def _is_short(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes of a clause if more words changed than stayed, and one that stayed is in `LETTER_WORDS`."""
+    """Join the changes of a clause if most words in it changed, and one that did not is in `LETTER_WORDS`."""
     joined_ranges: list[DiffRange] = []
     clause_ranges: list[DiffRange] = []
     for diff_range in ranges:
@@ -199,7 +199,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the compared text. If it has any other change, punctuation with a new format counts as unchanged."""
+        """Return the compared text. A new format of punctuation counts only if the text has no other change."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

@@ -194,7 +194,7 @@ class TextFinder:
         self._found_positions: dict[str, tuple[int, int]] = {}
 
     def find_after(self, text: str, position: int) -> int:
-        """Return where `text` occurs at or after `position`, or the length of the source if it does not occur."""
+        """Return where `text` first occurs at or after `position`. The length of the source if it does not occur."""
         searched_from, found_position = self._found_positions.get(text, (0, -1))
         if not searched_from <= position <= found_position:
             match = _literal_pattern(text).search(self._source, position)

@@ -91,11 +91,11 @@ class _Node:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
-        """Return attributes with the texts of JSON fields that are not empty. `names` maps attributes to fields."""
+        """Return the texts in JSON fields that are not empty as attributes. `names` maps attributes to fields."""
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return attributes with the values of JSON fields that are booleans. `names` maps attributes to fields."""
+        """Return the booleans in JSON fields as attributes. `names` maps attributes to fields."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }

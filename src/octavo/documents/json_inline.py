@@ -31,7 +31,7 @@ MARKS = {
 
 
 def nodes_in(value: Any) -> list[dict[str, Any]]:
-    """Return the nodes in a JSON list. A string becomes a text node. Items of other types are skipped."""
+    """Return the nodes in a JSON list, else an empty list. A string becomes a text node. Other items are skipped."""
     nodes = []
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
@@ -112,7 +112,7 @@ def reference_url(ref: Any) -> str:
 
 
 def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
-    """Join adjacent text runs of the same format."""
+    """Return `runs` with adjacent text runs of the same format joined."""
     joined_runs: list[Run] = []
     for run in runs:
         if joined_runs and run.kind == "text" and joined_runs[-1]._replace(text="") == run._replace(text=""):

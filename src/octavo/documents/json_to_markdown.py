@@ -31,7 +31,7 @@ _TABLE_ATTRIBUTES = {
 }
 _CARD_ATTRIBUTES = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in a tag value while the page is written. In lists and quotes, it becomes `&#10;`."""
+"""Character for a line break in a tag value while a page is written. In lists and quotes, it becomes `&#10;`."""
 _TIGHT_KINDS = frozenset({"list", "code", "quote"})
 """Kinds of blocks that need no blank line above them in an item of a tight list."""
 

@@ -80,7 +80,7 @@ def heading_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _read_with_line(state: StateBlock, line: int, text: str, read: Callable[[], bool]) -> bool:
-    """Return the result of `read`, while `line` has the content `text`. Until then, the source ends with `text`."""
+    """Call `read` while `line` has the content `text`, with which the source ends meanwhile. Return its result."""
     source, old_line = state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line])
     state.src += text
     state.bMarks[line], state.eMarks[line], state.tShift[line] = len(source), len(state.src), 0
@@ -196,7 +196,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line after `tag` that begins with a tag of this name before `end`. -1 if there is none."""
+    """Return the first line that begins with a tag of the same name between `tag` and the position `end`, or -1."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other_tag = state.env["tags"].tag_at(position)
@@ -576,7 +576,7 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link around a mention as its text with the mention. The outer link is ignored."""
+    """Read the text of a link around a mention, which stays a mention. The outer link is ignored."""
     if not state.src.startswith("[", state.pos) or (outer_match := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer_match.end() > state.posMax:
@@ -656,7 +656,7 @@ def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanne
 
 
 def _is_cjk_boundary(outside: str, mark: str, inside: str) -> bool:
-    """Return whether `mark` can be between a CJK letter `outside` and a sign `inside`, or with `_` any character."""
+    """Return whether `mark` can be between a CJK letter `outside` and a character `inside`: a sign, or any for `_`."""
     if isWhiteSpace(ord(inside)) or outside < _FIRST_CJK or mark.startswith("__"):
         return False
     is_letter = any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)

@@ -121,7 +121,7 @@ def space_index_of(revision: Revision, space_id: str, origins: Collection[str] =
 
 
 def space_index_of_json(revision: Json, root: str = "") -> links.SpaceIndex:
-    """Return the same index for a revision that is given as JSON. `root` is the path of the folder of the pages."""
+    """Return the index of the pages and files of `revision`, for links. `root` is the folder of the pages."""
     pages = [
         (
             page["id"],
@@ -204,7 +204,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
-    """Return `pages` plus the `missing_ids` of `old_pages`, at their old positions, or at the root without a parent."""
+    """Return `pages` plus each page in `missing_ids` at its old position, or at the root if its parent is missing."""
     old_parent_of, present_parents = parent_ids(old_pages), parent_ids(pages)
     old_pages_by_id = {page["id"]: page for page in walk(old_pages)}
     for page_id in old_parent_of:

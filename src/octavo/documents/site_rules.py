@@ -66,7 +66,7 @@ def _is_true(value: Any) -> bool:
 
 
 class _Evaluator:
-    """A recursive descent parser that evaluates the condition while it parses."""
+    """Parser for conditions that evaluates while it parses (a recursive descent parser)."""
 
     def __init__(self, condition: str, names: Mapping[str, Any], *, missing: _Undefined = UNDEFINED) -> None:
         """`missing` is the value of a property that does not exist. If UNKNOWN, reading its properties is no error."""

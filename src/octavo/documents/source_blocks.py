@@ -41,7 +41,7 @@ _END_OF_BLOCK = re.compile(
     rf"(?im)^(?:(?:<(?!(?:p|{_WRAPPER_NAMES})\b[^<>]*>\s*<(?:{_BLOCK_NAMES})).*)?</(?:{_BLOCK_NAMES})>"
     r"|\{%-?[ \t]*end\w[\w-]*[ \t]*-?%\})[ \t]*(?=[^\s<]|<\w)"
 )
-"""The beginning of a line up to the last closing tag of a block, if text follows. Not if a wrapper is around both."""
+"""The beginning of a line up to the last closing tag of a block, if text follows. Not if the line opens a wrapper."""
 _HTML = re.compile(rf"\s*<({_BLOCK_NAMES})\b", re.I)
 _HTML_TAG = re.compile(rf"<(/?)({_BLOCK_NAMES}|{_WRAPPER_NAMES})\b", re.I)
 _HTML_WRAPPER = re.compile(rf"\s*<({_WRAPPER_NAMES})\b[^<>]*>\s*", re.I)
@@ -88,7 +88,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and the key of the base."""
+        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and the key in the base."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -97,7 +97,7 @@ class SourceBlock:
 
     @cached_property
     def head_key(self) -> str:
-        """The head, normalized for comparisons."""
+        """The head and the kind, normalized for comparisons."""
         if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in split_cells(self.head))
         elif self.kind in ("line", "literal", "code", "front", "field"):
@@ -286,7 +286,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 def _split_after_blocks(lines: list[str]) -> Iterator[str]:
-    """Yield the lines. The text after the end tag of a block is yielded as a line of its own, except in code."""
+    """Yield the lines, split before text that follows the end tag of a block. Code and text with tags stay whole."""
     code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
     for number, line in enumerate(lines):
         end_of_block = _END_OF_BLOCK.match(line) if number not in code_lines else None
@@ -514,13 +514,13 @@ def _html_table(text: str) -> SourceBlock:
 
 
 def _fence(line: str) -> re.Match[str] | None:
-    """Return a match for an opening fence. Group 1 is the fence."""
+    """Return a match for an opening fence, whose group 1 is the fence. None if the line is no fence."""
     fence_match = _FENCE.match(line)
     return fence_match if fence_match and (fence_match[1][0] == "~" or "`" not in fence_match[2]) else None
 
 
 def find_fences(lines: list[str]) -> dict[int, int]:
-    """Map the number of the line that opens a closed code fence to the number of the line that closes it."""
+    """Return a map from the line that opens a code fence to the line that closes it. Unclosed fences are left out."""
     closing_fences: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closing_fences and stripped == stripped[0] * len(stripped):

@@ -222,11 +222,11 @@ def one_line_text(markdown: str) -> str:
 _MIN_SIMILARITY = 0.6
 """Minimum similarity, from 0 to 1, of two versions of one block."""
 _MIN_LENGTH = 20
-"""Texts with fewer characters are found only if they are equal."""
+"""Minimum number of characters of a text that is found even if it was edited."""
 _QUOTE_LENGTH = 60
 """Number of characters at the beginning of a text that are compared."""
 _MAX_BLOCKS = 4_000
-"""Pages with more text blocks are not searched for similar blocks."""
+"""Maximum number of text blocks of a page that is searched for similar blocks."""
 
 WordChange = Literal["", "changed", "gone"]
 """The change of the words that a thread quotes. Empty if they are unchanged."""

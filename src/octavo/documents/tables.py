@@ -156,7 +156,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Read a tag of a table inside a cell. Its rows become lines, and bars separate its cells."""
+        """Read a tag of a table that is inside a cell. The inner rows become lines. Bars separate the inner cells."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):

@@ -226,12 +226,12 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return attributes with the arguments of a tag that are not empty. `names` maps attributes to arguments."""
+    """Return the arguments of a tag that are not empty as attributes. `names` maps attributes to arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return attributes with the on-off arguments of a tag, such as `{"required": True}`. `names` maps attributes to
+    """Return the on-off arguments of a tag as attributes, such as `{"required": True}`. `names` maps attributes to
     arguments. An argument without value counts as on."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")

@@ -194,7 +194,7 @@ def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, lis
 
 
 def _whole_words(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a replacement extended to whole words, but not beyond `first` and `last`."""
+    """Return a replacement extended to whole words, but not beyond the positions `first` and `last` of `text`."""
     start, end = replacement.start, replacement.end
     for word_match in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
         if word_match.start() < replacement.start < word_match.end():
@@ -211,7 +211,7 @@ def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Re
 
 
 def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a replacement extended by a sign, unit or number next to it, but not beyond `first` and `last`."""
+    """Return a replacement extended by a sign, unit or number next to it, between the positions `first` and `last`."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)
     gap_match = _GAP.match(text, replacement.end, last)
@@ -292,7 +292,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Stands for code, a URL, a tag or the end of a block. No match extends over it."""
+"""Character for code, a URL, a tag or the end of a block in a `VisibleText`. No match extends over it."""
 
 _FORMAT_ELEMENTS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
@@ -448,7 +448,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement changes more than words. `structure` is made from the unchanged `source`."""
+    """Yield the matches whose replacement changes more than words. `structure` is `_unchangeable_parts` of `source`."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:

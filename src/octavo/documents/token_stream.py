@@ -66,7 +66,7 @@ class ClosedTags:
         self._count = 0
 
     def is_closed(self, tag: Tag) -> bool:
-        """Return whether a tag has an end tag."""
+        """Return whether `add` has found the end tag of `tag`."""
         return id(tag) in self._closed_tags
 
     def add(self, tokens: Sequence[Token]) -> None:
@@ -105,7 +105,7 @@ _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _INDENTED_LINE = re.compile(r"\n[ \t]+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _LABEL_OR_ESCAPE = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""An escaped character, or a label such as `[1]` and a colon after it. With escapes first, the time is linear."""
+"""An escaped character, or a label such as `[1]` and a colon after it. Matching escapes first takes linear time."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
 """Maximum number of characters on a line before the label of a link definition."""
@@ -183,7 +183,7 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """Parses a source into tokens of top-level blocks. At the end of `blocks`, the other results are complete."""
+    """Parses a source into tokens of top-level blocks. The other results are complete when `blocks` has ended."""
 
     def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
         """Parse about `slice_length` characters of `source` at a time, and stop after about `max_tokens` tokens."""
@@ -419,7 +419,7 @@ def parser() -> MarkdownIt:
 
 
 def _join_definitions(tokens: list[Token]) -> list[Token]:
-    """Join footnote definitions with equal labels. markdown-it would keep only the last definition."""
+    """Return `tokens` with definitions of one footnote joined. markdown-it would keep only the last definition."""
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":
@@ -431,7 +431,7 @@ def _join_definitions(tokens: list[Token]) -> list[Token]:
 
 
 def _append_footnotes(state: StateCore) -> None:
-    """Add all footnotes to the end of the page. HTML may refer to footnotes without a reference in Markdown."""
+    """Add all footnotes to the end of the page, even without a reference in Markdown: HTML may refer to them."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

@@ -294,7 +294,7 @@ def _block(value: str, indent: int) -> list[str] | None:
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Return a line broken at spaces, so that each part fits into `width`. A longer word stays whole."""
+    """Split a line at spaces into parts that fit into `width`. A longer word stays whole."""
     lines = [""]
     for word in re.split(r"(?<! ) (?! )", line):
         if not lines[-1] or len(lines[-1]) + 1 + len(word) <= width:

@@ -77,7 +77,7 @@ def _page_change(
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
-    if text is None:  # The page has only an old text or a hint then, which must not replace the unreadable file.
+    if text is None:  # The space has only the last text or a warning, which must not replace the file.
         return Problem(path, "Skipped a page: its file cannot be read.")
     new_text = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new_text):

@@ -173,7 +173,7 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the space's table of contents. Pages not renamed since the last pull keep their title in `base`."""
+        """Restore titles of `base` in the space's table of contents, except of renamed pages. Return the table."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files_by_id = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -241,7 +241,7 @@ class FolderMerge:
         return paths if any(old != new for old, new in paths.items()) else {}
 
     def _with_updated_links(self, data: bytes, old_path: str, new_path: str) -> bytes:
-        """Return the text of a local file with links that lead to the same files after the pull."""
+        """Return the data of a local file, with links that lead to the same files after the pull."""
 
         def new_url(url: str) -> str | None:
             target = linked_path(url, old_path)

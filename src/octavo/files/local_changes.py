@@ -78,7 +78,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first known entry with the same result of `key_of`. Remove that known entry."""
+    """Give `entry` the ID of the first known entry with an equal, non-empty `key_of`. Remove this known entry."""
     known_entry = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if known_entry is not None:
         entry.id = known_entry.id
@@ -174,7 +174,7 @@ class PagePlacement:
 
     id: str
     parent_id: str | None
-    """None for the root."""
+    """ID of the parent page. None for a page at the top level."""
     index: int
     """The position among the child pages of the parent."""
     is_new: bool = False
@@ -253,7 +253,7 @@ class LocalFiles:
     unlisted: list[str] = field(default_factory=list)
     """Paths of new pages that are not in `SUMMARY.md`."""
     _names: Mapping[str, str] = field(default_factory=dict)
-    """Paths of the files as they are on disk, by exact path and by folded path."""
+    """Spelling of each path on disk, by exact path and by folded path."""
 
     @classmethod
     def read(cls, folder: PulledFolder) -> LocalFiles:
@@ -391,7 +391,7 @@ def _untracked_pages_and_assets(folder: PulledFolder, paths: Iterable[str]) -> t
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the ID and the new path of each renamed file. Raises NotPulled."""
+    """Yield the ID and the new path of each renamed file. Raises NotPulled if the stored last pull is damaged."""
     folder, last_files = files.folder, files_after_proposal(files.folder)
     pulled_paths = {file.id: file.path for file in folder.files.values()}
     missing_files: dict[str, TrackedFile] = {}

@@ -66,7 +66,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request to add to. None to use that of the last proposal, or if it was merged, a new one."""
+    """Change request to add to. None for that of the last proposal, or for a new one if that was merged."""
     local: local_changes.LocalFiles = field(init=False)
     baseline: Baseline = field(init=False)
     head: Revision = field(init=False)
@@ -131,7 +131,7 @@ class Proposal:
         return self.change_request is not None and self.folder.proposal.get("changeRequest") == self.change_request.id
 
     def _select_record(self) -> None:
-        """Use the record of the last proposal to this change request. Keep records of other ones in its `others`."""
+        """Make the record of the last proposal to this change request current. Keep other records in its `others`."""
         if self.change_request is None or self._is_request_stored:
             return
         record = self.folder.proposal
@@ -276,7 +276,7 @@ class _Sender:
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _sent_ids: set[str] = field(default_factory=set)
-    """IDs of the pages whose updates the server has."""
+    """IDs of the pages in the plan whose edits the server already has."""
     _changes: list[ContentEdit] = field(default_factory=list)
     _current_insertions: list[local_changes.PagePlacement] = field(default_factory=list)
     _size: int = 0

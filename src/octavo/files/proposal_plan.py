@@ -84,7 +84,7 @@ class ProposalPlan:
 
     @property
     def moved(self) -> list[str]:
-        """IDs of the pages that get another place."""
+        """IDs of the existing pages that get another parent or position. Restored pages are left out."""
         return [each.id for each in self.placements if not each.is_new and each.id not in self.restored]
 
     @property

@@ -116,7 +116,7 @@ BODY_SIZE_LIMIT = 1 << 20
 EDIT_SIZE_LIMIT = 8 << 20
 """Maximum size of the body of `content.Edit`, in bytes. It is large, because an edit may contain files."""
 LARGE_BODY_BYTES = 2 << 20
-"""Maximum size of a request body that is not large. Only one large body is in memory at a time."""
+"""Maximum size, in bytes, of a request body that is not large. Only one large body is in memory at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")

@@ -347,7 +347,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: ContentsEntry) -> str:
-        """Return a new key by which later loads find a page, group or link, such as `page:PATH` or `group:Help#2`."""
+        """Return the key by which later loads find a page, group or link: `page:PATH`, or `group:Help#2` if taken."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"

@@ -129,7 +129,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content that an include tag names by file (relative to `folder`), ID or title, or None."""
+    """Return the reusable content that an include tag names by path from `folder`, ID or title. None if missing."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
@@ -328,7 +328,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the sections of a page, a long section in parts. The first has no anchor, and starts with `description`."""
+    """Yield a page's sections, long ones in parts. The first section has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _text_to_index(block)

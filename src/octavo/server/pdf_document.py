@@ -62,7 +62,7 @@ _CJK_FONTS = (
 )
 """Typefaces for Chinese, Japanese and Korean, which PDF readers provide, and the ranges of their characters."""
 _MISSING_GLYPH = "?"
-"""Printed instead of a character that is in no typeface."""
+"""Character printed for a character that is in no typeface."""
 
 
 def typeset(text: str, *, is_code: bool = False) -> str:
@@ -128,7 +128,7 @@ WIDTH = A4[0] - 40 * mm
 PIXEL_LIMIT = 25_000_000
 """Maximum number of pixels of an image. A larger image is not printed."""
 INDENT_LIMIT = 6
-"""Nested blocks are indented up to this depth."""
+"""Maximum depth up to which nested blocks are indented."""
 _INDENT = 12
 _CODE_LINE_WIDTH = 88
 """Maximum number of characters on a line of code. Characters beyond Latin-1 count twice. A longer line is split."""

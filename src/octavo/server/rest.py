@@ -80,9 +80,9 @@ class BackgroundWork(Generic[T]):
     """Result of a handler whose response needs slow work, such as a download."""
 
     run: Callable[[], T]
-    """Does the work. Called in another thread, so it must not use the store."""
+    """Function that does the work. It runs in another thread, so it must not use the store."""
     finish: Callable[[T], Any]
-    """Gets the result of `run`, and returns the response. Called in the thread of the handlers."""
+    """Function that gets the result of `run`, and returns the response. It runs in the thread of the handlers."""
     early_response: Any = None
     """Response that is sent before the work begins. None if the response is the result of `finish`."""
     needs_much_memory: bool = False
@@ -165,7 +165,7 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], context: RequestContext) -> Any:
-    """Return the response as JSON, or `BackgroundWork`. None if it has no body. Raises Refusal and MissingResource."""
+    """Return the response as JSON, or `BackgroundWork`. None without a body. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, context)

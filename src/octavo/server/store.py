@@ -197,7 +197,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save and return a document. A new document becomes the last of its collection, others keep their position."""
+        """Save and return a document. A new document becomes the last of its collection. Others keep their position."""
         self._cached_rows = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -331,7 +331,7 @@ class Store:
         self._db.execute(f"DELETE FROM sections WHERE {condition}", values)
 
     def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
-        """Return the sections in `spaces` that match an FTS5 query, best match first."""
+        """Return at most `limit` sections of `spaces` that match an FTS5 query, best match first."""
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
             f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_HIT_MARK}', '', '…', 32), sections.id FROM words"

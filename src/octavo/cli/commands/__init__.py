@@ -77,7 +77,7 @@ class CliCommand:
 
 
 def fields_by_kind(command: CliCommand) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of the printed JSON objects, by kind of object. If all have one kind, its name is empty."""
+    """Return the fields of the printed JSON objects, by kind of object. The key is empty if there is only one kind."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 

@@ -62,7 +62,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml", STATE_FOLDER)
-"""Before its first pull, a folder with files must have one of these files. Else it may not be for pages."""
+"""A folder with files must have one of these files before its first pull. Else, it may contain other things."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
@@ -315,7 +315,7 @@ def _run_export(options: argparse.Namespace) -> int:
         if space_id is None:
             raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
         with file_errors_as_failure(f"export to {path}"):
-            folder = PulledFolder.new(top, "octavo:folder", space_id)  # `new` stores nothing in the folder.
+            folder = PulledFolder.new(top, "octavo:folder", space_id)  # Writes nothing into the folder.
             reader = SpaceReader(session.live.send, session.download, SpaceRef(space_id=space_id))
             changes, skipped = await export_changes(folder, reader)
             if options.write:

@@ -46,7 +46,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
 _MAX_TREES = 20
-"""If nothing is found, at most this many spaces are searched for similar page titles."""
+"""Maximum number of spaces that are searched for similar page titles if nothing is found."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:

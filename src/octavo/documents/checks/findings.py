@@ -48,7 +48,7 @@ class Finding:
     rule: str
     severity: Severity
     message: str
-    """One line without full stop."""
+    """The problem in one line, without full stop."""
     path: str
     """The path of the file from the root of the folder, or the path of the page."""
     location: FileRange = WHOLE_FILE
@@ -185,7 +185,7 @@ class LocationFinder:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return source ranges of a URL on `lines` (from 0), else in definitions of labels. Empty if not found."""
+        """Return the source ranges of a URL on `lines`, counted from 0, else in link definitions. Empty if missing."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])

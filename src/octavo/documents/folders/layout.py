@@ -318,7 +318,7 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Choose paths for a revision. `fixed_paths` has some paths by ID. No other item gets a `reserved` path."""
+        """Return a layout for a revision. `fixed_paths` has some paths by ID. No other item gets a `reserved` path."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken_paths = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}

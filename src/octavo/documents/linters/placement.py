@@ -50,7 +50,7 @@ class AddedRanges:
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, location: FileRange, *, has_column: bool = True) -> bool:
-        """Return whether an addition or deletion is in a range. Without `has_column`, the whole lines are compared."""
+        """Return whether a range overlaps an addition or deletion. Without `has_column`, whole lines are compared."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(location, line))
             for line in range(location.line, location.end_line + 1)
@@ -136,7 +136,7 @@ def _is_about(path: str, file_path: str) -> bool:
 def _location(
     report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], column_unit: ColumnUnit
 ) -> FileRange:
-    """Return the location on the page of a reported finding, in code points. Its own columns are in `column_unit`."""
+    """Return the location on the page, in code points, of a finding whose columns are in `column_unit`."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)

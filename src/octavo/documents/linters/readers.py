@@ -40,10 +40,10 @@ class ReportedFinding:
     """The file name that the linter printed. Empty for text on standard input."""
     line: int = 1
     column: int | None = None
-    """None if the finding is about whole lines."""
+    """Column of the first character. None if the finding is about whole lines."""
     end_line: int | None = None
     end_column: int | None = None
-    """None if the end is unknown."""
+    """Column after the last character. None if the end is unknown."""
     rule: str = ""
     severity: Severity = "warning"
     words: str = ""

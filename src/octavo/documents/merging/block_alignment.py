@@ -21,9 +21,9 @@ from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, section_ranges
 
 _PAIR_LIMIT = 50_000
-"""Two texts with more pairs of equal words are not compared word by word."""
+"""Maximum number of pairs of equal words in two texts that are compared word by word."""
 _WORD_LIMIT = 8_000
-"""A text with more words is not compared word by word."""
+"""Maximum number of words of a text that is compared word by word."""
 _MIN_SHARED = 0.4
 """Minimum share of the words of the shorter block that two related blocks have in common."""
 _NOTATION = re.compile(r"</?[a-z][^<>]*>|\\|\b_+|_+\b", re.I)
@@ -55,7 +55,7 @@ class Hunk(NamedTuple):
 
 
 def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
-    """Return the differences between two lists of siblings. Blocks that share many words are in the same hunk."""
+    """Return the differences between two lists of siblings. Old and new blocks that share words are in one hunk."""
     hunks: list[Hunk] = []
     for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], unique_first=True):
         if not changed_range.equal:
@@ -284,13 +284,13 @@ _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
 _MIN_LETTERS = 3
 """Minimum number of letters of a block that counts as moved. Headings may be shorter."""
 _MIN_MOVED_WORDS = 4
-"""A block with fewer words never counts as both moved and edited."""
+"""Minimum number of words of a block that can count as both moved and edited."""
 MIN_ADDED_WORDS = 5
-"""Minimum number of words by which a new block is recognized at another position."""
+"""Minimum number of words of a new block that is recognized at another position."""
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words in two versions of a moved block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
-"""Blocks at the same position are versions of one block if more than this share of their words is equal."""
+"""If more than this share of words is equal, blocks at the same position are versions of one block."""
 _MOVE_PAIR_LIMIT = 4000
 """Maximum number of pairs of blocks that are compared to find moves."""
 

@@ -35,7 +35,7 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """Text that main and the change request changed differently. `main` or `request` is None for a side without any."""
+    """Text that both sides changed differently. `main` or `request` is None if that side has no text."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""

@@ -106,7 +106,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
 
 
 def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
-    """Return the merged page. If `is_emptied`, one side deleted the whole text, so all changes are one conflict."""
+    """Return the merged page. If `is_emptied`, one side deleted the whole text, so all changes form one conflict."""
     without_moves = _PageMerge(versions.main, versions.request, NO_MOVES)
     if is_emptied:
         return without_moves.merge_page(versions.base, lambda _: True)
@@ -585,7 +585,7 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, list[tuple[Conflict, SourceBlock]]]:
-    """Return the long blocks in the texts of conflicts by block key, each with its conflict."""
+    """Return the blocks with at least `MIN_ADDED_WORDS` words in conflict texts, by key, each with its conflict."""
     found_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():

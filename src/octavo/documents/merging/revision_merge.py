@@ -325,8 +325,8 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner_id: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of the page or file `owner_id`, or of the variables if it is empty. Also return the
-        pairs of values in conflict, by name, and record these conflicts."""
+        """Return the merged fields of the page or file `owner_id`, or of the variables if `owner_id` is empty. Also
+        return the pairs of values in conflict, by name, and record these conflicts."""
         merged_fields, conflicting_fields = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -339,7 +339,7 @@ class _RevisionMerger:
         return merged_fields, conflicting_fields
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Merge files or reusable content. Items that are only in the change request come last."""
+        """Merge files or reusable content, and record conflicts. Items only in the change request come last."""
         base_items, main_items, proposed_items = (
             {item["id"]: item for item in items} for items in (base, main, proposed)
         )

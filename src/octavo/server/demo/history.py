@@ -210,7 +210,7 @@ class PastAction:
     user_id: str
     id_prefix: str
     make_operations: Callable[[RequestContext], Iterable[Operation[Any]]] = field(compare=False)
-    """Returns the operations to run. They may depend on the results of earlier actions, so these must run first."""
+    """Function that returns the operations. They may depend on results of earlier actions, so these must run first."""
 
 
 def list_actions() -> list[PastAction]:

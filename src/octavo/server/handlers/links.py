@@ -122,7 +122,7 @@ class RevisionLinks:
         return list(dict.fromkeys(locations))
 
     def list_broken(self) -> set[tuple[str, str]]:
-        """Return a page ID and a URL for each broken link."""
+        """Return the page ID and the key of the target for each broken link."""
         resources = self.list_resources()
         return {
             (location.page_id, resource.target.key)

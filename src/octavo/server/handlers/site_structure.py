@@ -369,7 +369,7 @@ def _move_section(op: structure.MoveSection, context: RequestContext) -> Json:
 def _move(
     context: RequestContext, tree: SiteTree, item: structure.Pointer, position: structure.Position | None
 ) -> Json:
-    """Move part of a site to `position`, or to the end if None. Return it. Raises Refusal and MissingResource."""
+    """Move a site part to `position`, or after its siblings if None. Return it. Raises Refusal or MissingResource."""
     path, document = _find_part(context, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
@@ -403,7 +403,7 @@ def _find_part(context: RequestContext, tree: SiteTree, pointer: structure.Point
 
 
 def _refuse_location(context: RequestContext, tree: SiteTree, document: Json, parent_id: str | None) -> None:
-    """Raises Refusal if `document` would be inside itself or nested too deep, MissingResource if a group is missing."""
+    """Raise Refusal if `document` would be inside itself or nested too deep, MissingResource if a group is missing."""
     depth, group_id = 0, parent_id
     while group_id:
         if group_id == document["id"]:
