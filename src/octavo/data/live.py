@@ -141,10 +141,9 @@ class Live:
         refetch: bool = True,
         min_items: int = 0,
     ) -> Callable[[], None]:
-        """Call `watcher` with a snapshot now and after each change. Returns a function that ends the calls.
-        With `refetch=False`, a response that is probably current is not fetched again. `min_items` is the
-        number of items of a list to load.
-        """
+        """Call `watcher` with a snapshot now and after each change. Returns a function that ends the calls. With
+        `refetch=False`, a response that is probably current is not fetched again. `min_items` is the number of items to
+        load of a list."""
         self.outbox.start()  # this also sends the writes that an earlier run has left
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None

@@ -263,7 +263,7 @@ class OutboxDelivery:
         return f"{unsent_phrase} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's ID for a temporary thread ID. None if the thread was not posted. Empty for other IDs."""
+        """Return the server's ID for the temporary thread ID of `entry`. None if not posted. Empty for other IDs."""
         thread = entry.traits.thread_id
         if not thread.startswith("pending-"):
             return ""

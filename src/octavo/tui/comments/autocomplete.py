@@ -221,7 +221,7 @@ class MentionCandidates:
         """Reason why the members could not be loaded. Empty if there was no error."""
 
     def cached_people(self) -> list[User]:
-        """Return the people in the cache: those who started threads, then other commenters, then members by name."""
+        """Return the people in the cache: first authors of threads, then other commenters, then members by name."""
         live = self._app.session.live
         threads = live.peek(all_threads_op(self._at)).value
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}

@@ -254,7 +254,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
                 self._messages.append(MessageLayout(message, first_line, lines))
                 first_line += len(lines) + 1
         ids = [layout.message.id for layout in self._messages]
-        # If the selected message was deleted or has got another ID, the message in its place is selected.
+        # If the selected message was deleted or has got another ID, the message at its position is selected.
         self._cursor = ids.index(selected_id) if selected_id in ids else min(self._cursor, max(0, len(ids) - 1))
         self._draft_lines = self._lines_of_drafts(width)
         self.virtual_size = Size(self.size.width, first_line + len(self._foot_lines()))

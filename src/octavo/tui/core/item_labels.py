@@ -191,7 +191,7 @@ def page_nodes(
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
     """Return the page after `page` (`step` 1) or before `page` (-1) in the table of contents. None after the last page
-    and before the first. If `page` is None or not in `tree`, the first page."""
+    and before the first. If `page` is None or not in `tree`, return the first page."""
     pages = [each for each in tree.walk() if each.type == "document"]
     current_index = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = current_index + step if current_index is not None else 0

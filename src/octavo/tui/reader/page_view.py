@@ -107,7 +107,7 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the selected block in the browser. At several links, show hints. At none, open the page."""
+        """Open the link of the selected block in the browser. Show hints for several links. For none, open the page."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:

@@ -69,8 +69,8 @@ def build_diff(
     only_meaning: bool = False,
 ) -> DiffChunks:
     """Return the chunks of a diff of two versions of a page. `threads` has the threads of each block by block key, and
-    those of the page under the key "". With `side_by_side`, removed and added blocks are paired. `only_meaning` hides
-    changes that cannot affect the meaning, according to `kinds`."""
+    the threads of the page under the key "". With `side_by_side`, removed and added blocks are paired. `only_meaning`
+    hides changes that cannot affect the meaning, according to `kinds`."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffChunks()
     builder = _ChunkBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)

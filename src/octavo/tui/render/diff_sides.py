@@ -76,8 +76,8 @@ def join_sides(pairs: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 
 def merge_replacements(pairs: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Join consecutive changed pairs, so that all removed lines are above all added lines. In a split diff, do not join
-    a pair with old lines to a pair above that has new lines."""
+    """Join consecutive changed pairs (the first pair gets the lines), so that all removed lines are above all added
+    lines. In a split diff, do not join a pair with old lines to a pair above that has new lines."""
     merged_pairs: list[SidePair] = []
     for pair in pairs:
         last = merged_pairs[-1] if merged_pairs else None

@@ -312,7 +312,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         button.is_dimmed = self.why_not_confirm() is not None
         max_height = max((field.height for field in self._fields.values()), default=0)
         key = "y" if not max_height else "ctrl+s" if max_height > 1 else "enter"
-        button.styles.min_width = cell_len(f"  {self.verb}  ({key})  ")  # Keeps the buttons in place.
+        button.styles.min_width = cell_len(f"  {self.verb}  ({key})  ")  # The buttons do not move.
         button.key = "" if self._word or self._blocked or self._is_confirming_delayed else key
         initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
         has_changed_draft = any(
@@ -324,7 +324,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Focus the input for `word` when the user types its first letter on a button."""
+        """If the user types the first letter of `word` on a button, put the letter into the input and focus it."""
         word_input = self.query_one("#typed", LineInput)
         if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()
