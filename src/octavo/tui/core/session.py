@@ -113,7 +113,7 @@ class Session:
     first_titles: Callable[[], Sequence[str]] = tuple
     """Returns page titles, indented by level, to show until the folder is loaded. Empty without a folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Loads the changed files of the folder. True if the space changed. None without a folder. Raises OSError."""
+    """Loads changed files of the folder. Returns True if the space changed. None without a folder. Raises OSError."""
     greeting: str = ""
     """Notification that appears when the app shows the session. Empty for none."""
 

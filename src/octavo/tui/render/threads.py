@@ -41,8 +41,8 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """ID of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the user
-    cannot select it."""
+    """ID of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if not
+    selectable."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written, such as `gone`. Empty if no change is known."""
     new_page_title: str = ""

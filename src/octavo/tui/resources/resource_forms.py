@@ -153,8 +153,8 @@ def open_bulk_edit_form(
     items: Sequence[Any],
     deselect: Callable[[Iterable[str]], None],
 ) -> None:
-    """Open a form that changes all `items` alike. Empty fields change nothing. `deselect` is called with the keys of
-    changed items."""
+    """Open a form that changes all `items` alike. Empty fields change nothing. `deselect` gets the keys of changed
+    items."""
     assert resource.update is not None, "the resource must have an update operation"
     item_arguments, keys = resource.arguments_for(arguments, items[0]), [resource.key(each) for each in items]
     current_items: dict[str, Any] = {}
