@@ -24,7 +24,7 @@ from octavo.api.safety import safe_text
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import WRITES_PER_EVICTION, Hit, SearchIndex
-from octavo.data.search_text import SearchTerms, sections
+from octavo.data.search_text import SearchTerms
 from tests.api.test_folding import ALIKE
 from tests.data.conftest import damage_cache_files
 from tests.server.small_platform import Clock
@@ -598,106 +598,6 @@ class TestIndexFile:
         assert await find_ids(other, "slipway") == ["p1"]
         one.close()
         other.close()
-
-
-class TestSections:
-    def test_sections_have_the_headings_of_the_page(self) -> None:
-        text = (
-            "---\ndescription: not words\n---\n# Harbour\n\nBoats.\n\n## Fees {#x}\n\n```sh\n# no heading\ncost\n```\n\n"
-            '### <a id="own"></a>By day\n\n* [ ] one\n> two\n\n##Fees\n\nUnder\n=====\n\n{% tab title="Python" %}\n'
-            '[Read *this*](/there "x") and ![a map](map.png) &amp; `go`\n\n| a | b |\n|---|---|\n| c | d |\n'
-        )
-        found = [(each.path, each.anchor, each.nth, each.text) for each in sections(text, "Harbour")]
-        assert found == [
-            ((), "", 0, "Boats."),
-            (("Fees {#x}",), "", 0, "# no heading\ncost"),
-            (("Fees {#x}", "By day"), "own", 0, "one\ntwo"),
-            (("Fees",), "", 0, ""),
-            (("Under",), "", 0, "Python\nRead this and a map & go\na b\nc d"),
-        ]
-
-    def test_text_of_diagrams_has_labels_and_no_syntax(self) -> None:
-        text = (
-            "```mermaid\nflowchart LR\n  A[Open the sluice] -->|then| B{{Is it high?}}\n  style A fill:#f9f\n```\n\n"
-            '{% @mermaid/diagram content="sequenceDiagram\n  Anna->>Ben: Lower the bridge\n" %}\n\n'
-            '{% @mermaid/diagram content="graph TB\\n a[One] --> b" %}\n\n```mermaids\nx[y]\n```\nEnd.'
-        )
-        (only,) = sections(text, "T")
-        assert only.text.split("\n")[:5] == [
-            "Open the sluice then Is it high?",
-            "Lower the bridge",
-            "One",
-            "x[y]",
-            "End.",
-        ]
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            '[/pages/p2](/pages/p2 "mention")',
-            '[overview.md](/pages/p2 "mention")',
-            '[p2](</pages/p2> "mention")',
-            '<a data-mention href="/pages/p2">/pages/p2</a>',
-            '<a href="/pages/p2" data-mention>overview</a>',
-            "[/pages/p2](/pages/p2)",
-        ],
-    )
-    def test_mentioned_pages_are_indexed_by_title(self, text: str) -> None:
-        (only,) = sections(f"See {text} first.", "T")
-        assert list(mentioned_urls(only.text)) == ["/pages/p2"]
-        assert with_titles(only.text, {"/pages/p2": "Overview"}.get)[0] == "See Overview first."
-
-    def test_links_are_indexed_by_their_text(self) -> None:
-        (only,) = sections("[a.example](https://a.example) [Setup](setup.md) ![x.png](x.png) [b](<c.md>)", "T")
-        assert only.text == "a.example Setup x.png b"
-
-    @pytest.mark.parametrize(
-        ("link", "words"),
-        [
-            ("[[source]](https://a.example/tree/main)", "[source]"),
-            ("[a [b] c](d.md)", "a [b] c"),
-            ("[![A crane](img/crane.png)](https://a.example/cranes)", "A crane"),
-            ('![Low tide](<../.gitbook/assets/low tide.png> "t")', "Low tide"),
-            ("![Low tide](low tide (1).png)", "Low tide"),
-            ("[a](u_(1).md) b", "a b"),
-            ('{% openapi src="a.json" path="/boats/{id}" method="get" %} c {% endopenapi %}', "/boats/{id} c"),
-        ],
-    )
-    def test_url_of_a_link_is_left_out(self, link: str, words: str) -> None:
-        (only,) = sections(link, "T")
-        assert only.text == words
-
-    @pytest.mark.parametrize(
-        ("line", "text"),
-        [
-            ("`Bearer <token>` or <b>a</b>", "Bearer <token> or a"),
-            (r"Call it \<ModName>, <i>not</i> \{% x %}", "Call it <ModName>, not {% x %}"),
-            ('{% swagger-parameter in="path" name="vessel" %}<a name="top"></a>', "vessel"),
-        ],
-    )
-    def test_text_that_looks_like_a_tag_is_kept(self, line: str, text: str) -> None:
-        (only,) = sections(line, "T")
-        assert only.text == text
-
-    def test_code_in_list_items_is_no_text(self) -> None:
-        text = "1. ```\n   # one\n   ```\n2. ```\n   # two\n   ```\n\n# Next\n\n* > ~~~\n  > # three\n  > ~~~\n\n# Last\n\nend"
-        found = [(each.path, each.text) for each in sections(text, "T")]
-        assert found == [((), "# one\n# two"), (("Next",), "> # three"), (("Last",), "end")]
-
-    def test_decoded_entities_are_sanitized(self) -> None:
-        (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
-        assert only.text == "one \ufffd[31m two three" or ("\x1b" not in only.text and "\u202e" not in only.text)
-
-    def test_long_section_is_split(self) -> None:
-        found = list(sections("## A\n\n" + "word and word\n" * 2000, "T"))
-        assert len(found) > 4
-        assert {each.path for each in found} == {("A",)}
-        assert sum(each.text.count("word") for each in found) == 4000
-
-    @pytest.mark.parametrize("text", ["[" * 50_000, "<" * 50_000, "{%" * 50_000, "*`~" * 30_000, "![](" * 20_000, "> " * 50_000,
-                                      "- " * 50_000, "#" * 90_000, "\n" * 90_000, "=\n" * 50_000, "a\n=\n" * 30_000, "```\n" * 30_000, "&" * 90_000])  # fmt: skip
-    def test_hostile_text_is_split_without_backtracking(self, text: str) -> None:
-        list(sections(text, "T"))
 
 
 class TestExcerpts:

@@ -12,7 +12,7 @@ from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.spaces import get_current, with_text
-from octavo.server.page_texts import split_sections
+from octavo.server.page_texts import searchable_sections
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Store
 from tests.api.test_folding import ALIKE
@@ -47,7 +47,7 @@ async def _titles(ask: Ask, space: Space, words: str) -> list[str]:
 
 
 def test_page_is_split_at_its_headings() -> None:
-    found = list(split_sections(GUIDE, "Guide", "All about it"))
+    found = list(searchable_sections(GUIDE, "Guide", "All about it"))
     assert [(anchor, title) for anchor, title, _ in found] == [
         ("", "Guide"),
         ("install-the-cafe-kit", "Install the café kit"),
@@ -93,7 +93,7 @@ LABELS = {
 
 
 def test_text_of_attributes_and_table_headers_is_indexed() -> None:
-    text = "\n".join(body for _, _, body in split_sections(LABELED, "", ""))
+    text = "\n".join(body for _, _, body in searchable_sections(LABELED, "", ""))
     assert {label for label in LABELS if label not in text} == set()
 
 
@@ -119,14 +119,14 @@ Underlined
 
 ## Own <a href="#f" id="f"></a>
 """
-    anchors = dict.fromkeys(anchor for anchor, _, _ in split_sections(page, "A", "") if anchor)
+    anchors = dict.fromkeys(anchor for anchor, _, _ in searchable_sections(page, "A", "") if anchor)
     assert list(anchors) == [each.anchor for each in parse(page).headings][1:]
     assert list(anchors) == ["dup", "dup-1", "indented", "underlined", "written-in-html", "f"]
 
 
 async def test_long_section_is_found_once(ask: Ask) -> None:
     log = "# Log\n\n" + "\n".join(f"* visit {number} to the needle" for number in range(2000))
-    assert len(list(split_sections(log, "Log", ""))) > 5
+    assert len(list(searchable_sections(log, "Log", ""))) > 5
     space = await space_with(ask, log=log)
     for words in ("needle", "visit 1999"):
         (hit,) = await _find(ask, space, words)

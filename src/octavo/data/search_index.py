@@ -59,7 +59,7 @@ _removal_update = lazy("octavo.data.search_text:removal_update")
 
 _WHOLE_PAGE_LETTERS = 200_000
 """A page with more indexed characters may be only partly in the index."""
-VERSION = 8
+VERSION = 9
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
@@ -72,7 +72,7 @@ CREATE INDEX IF NOT EXISTS by_place ON documents (space, kind, change_request, t
 CREATE INDEX IF NOT EXISTS by_age ON documents (known_at);
 CREATE TABLE IF NOT EXISTS passages (
     id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE, part TEXT NOT NULL,
-    path TEXT NOT NULL, anchor TEXT NOT NULL, nth INTEGER NOT NULL
+    path TEXT NOT NULL, anchor TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS of_document ON passages (document);
 CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (
@@ -121,8 +121,7 @@ class Hit:
     title: str
     """Title of the page, or subject of the change request."""
     anchor: str = ""
-    nth: int = 0
-    """Number of headings on the page that come before the last heading in `path` and have the same text."""
+    """Anchor of the last heading in `path`. Empty if there is none."""
     change_request_id: str = ""
     page_id: str = ""
     block_key: str = ""
@@ -572,8 +571,8 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
     letter_count = 0
     for text_part in document.read_texts():
         passage = db.execute(
-            "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
-            (number, text_part.text_kind, _SEPARATOR.join(text_part.path), text_part.anchor, text_part.nth),
+            "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?)",
+            (number, text_part.text_kind, _SEPARATOR.join(text_part.path), text_part.anchor),
         ).lastrowid
         shown_text = _storable_text(text_part.text)
         title, context = _storable_text(text_part.title), _storable_text(text_part.context)
@@ -626,10 +625,10 @@ def _search(
     rows = db.execute(
         "SELECT iif(document.thread = '', document.kind, 'thread'), document.space,"
         " iif(document.thread = '', document.own_id, document.thread), part, coalesce(root.title, document.title),"
-        " anchor, nth, document.change_request, coalesce(root.page, document.page), coalesce(root.node, document.node),"
+        " anchor, document.change_request, coalesce(root.page, document.page), coalesce(root.node, document.node),"
         " document.author, coalesce(root.about, document.about), document.number, document.page_path,"
         " path, document.at, document.known_at, passage FROM ("
-        "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, "
+        "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor,"
         "  bm25(texts, 1.0, 8.0, 1.0, 0.5) * iif(texts.rowid IN (SELECT rowid FROM texts WHERE texts MATCH ?), 2, 1) AS rank"
         "  FROM texts JOIN passages ON passages.id = texts.rowid JOIN documents document ON document.id = passages.document"
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"

@@ -1,18 +1,15 @@
-"""Turns responses into search documents, splits pages into sections, and finds searched words. Does no I/O."""
+"""Turns responses into search documents, and finds searched words. Does no I/O."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, cached_property, partial
-from html import unescape
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from octavo.api import safety
 from octavo.api.bodies import document_text
@@ -29,8 +26,6 @@ from octavo.api.folding import (
     SIGNED,
     FoldedText,
     Range,
-    diagram_labels,
-    encode_mention,
     end_after_mention,
     fold,
     fold_for_search,
@@ -38,12 +33,12 @@ from octavo.api.folding import (
     to_index_text,
 )
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation, SpaceRef
-from octavo.documents.links import SPACED_IMAGE
 from octavo.documents.suggestions import one_line_text
+from octavo.lazy_import import lazy
+
+_split_sections = lazy("octavo.documents.sections:split_sections")  # lazy: the parser, needed only for pages
 
 MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
-MAX_SECTION_LENGTH = 4000
-"""Maximum number of characters of a section. Longer sections are split, because snippets of long texts are slow."""
 MAX_PAGE_LETTERS = 400_000
 _LETTERS_BEFORE_MATCH = 32
 """Number of characters before the first match in a snippet."""
@@ -183,152 +178,6 @@ def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
     return "".join(letters), indexes
 
 
-# Pages
-
-_FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(`{3,}(?=[^`]*$)|~{3,})")
-"""Start of a fenced code block, also in a list item or quote."""
-_MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
-_DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
-_HEADING = re.compile(r" {0,3}(#{1,6}(?=[ \t]|$)|#{2,6}(?=[^#\s]))[ \t]*")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_LIST_OR_QUOTE = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
-_MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)|(?:\d{1,9}[.)][ \t]+))+")
-_TAG = re.compile(r"`[^`\n]{1,2000}`|\\[<{]|\{%(?:[^{}%\n]|%(?!\})|\{(?!%)|\}){0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
-"""Matches a tag. Also matches code and an escaped sign, in which no tag begins."""
-_TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description|path|(?<!<a )name|status)="([^"\n]{1,300})"')
-_ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
-_LINK = re.compile(
-    r"(!?)\[((?:[^\[\]\n]|\[[^\[\]\n]{0,500}\](?:\([^()\n]{0,1000}\))?){0,500})\]"
-    r"\((?:<([^<>\n]{0,1000})>|([^()<>\s]{0,1000}(?:\([^()<>\s]{0,99}\)[^()<>\s]{0,99}){0,9}))"
-    r"(?:[ \t]+\"([^\"\n]{0,300})\")?\)"
-)
-"""A link or image. Its text may contain brackets or images."""
-_MENTION = re.compile(
-    r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
-)
-_INLINE_MARKUP = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
-_TABLE_DELIMITER_ROW = re.compile(r"[ \t|:-]+$")
-
-
-def sections(markdown: str, title: str) -> Iterator[DocumentText]:
-    """Yield the sections of a page. Long sections are split. Leading headings that repeat `title` are left out."""
-    heading_path: list[tuple[int, str]] = []
-    anchor, nth = "", 0
-    heading_counts: Counter[str] = Counter()
-    lines: list[str] = []
-    length = 0
-
-    def close() -> Iterator[DocumentText]:
-        text = "\n".join(lines)
-        if text or heading_path:
-            headings = tuple(each for _, each in heading_path)
-            yield DocumentText("section", text, headings[-1] if heading_path else "", title, headings, anchor, nth)
-        lines.clear()
-
-    for level, line in _lines(markdown[:MAX_PAGE_LETTERS]):
-        text = _visible_text(line) if level >= 0 else safety.safe_text(line.strip())
-        if level <= 0:
-            if not text:
-                continue
-            if length + len(text) > MAX_SECTION_LENGTH and lines:
-                yield from close()
-                length = 0
-            lines.append(text)
-            length += len(text)
-        elif text and (text != title.strip() or heading_path or heading_counts):
-            if lines or heading_path:
-                yield from close()
-            length = 0
-            heading_path = [each for each in heading_path if each[0] < level] + [(level, text[: safety.LINE_LIMIT])]
-            anchor_match = _ANCHOR.search(line)
-            anchor, nth = anchor_match[1] if anchor_match else "", heading_counts[fold(text)]
-            heading_counts[fold(text)] += 1
-    yield from close()
-
-
-def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield pairs of a kind and a line, without front matter. The kind is 1–6 for a heading of this level, 0 for text,
-    and -1 for code, formulas and diagrams. The lines of a formula are joined."""
-    lines = markdown.split("\n")
-    start = 0
-    if lines[0].rstrip() == "---":
-        end = next((number for number, line in enumerate(lines[1:100], 1) if line.rstrip() == "---"), 0)
-        start = end + 1 if end else 0
-    fence = ""
-    is_diagram = False
-    possible_heading: str | None = None
-    formula: list[str] = []
-    for line in lines[start:]:
-        fence_match = _FENCE.match(line)
-        if fence:
-            if fence == "$$":
-                formula.append(line.strip())
-                if fence in line:
-                    yield -1, " ".join(formula)
-                    fence, formula = "", []
-            elif fence == "%}" and fence in line:
-                fence, line = "", line.partition(fence)[0]
-                yield -1, diagram_labels(line)
-            elif fence_match and fence_match[1].startswith(fence) and not line[fence_match.end() :].strip():
-                fence = ""
-            else:
-                yield -1, diagram_labels(line) if is_diagram else line
-            continue
-        if possible_heading is not None:
-            if _UNDERLINE.match(line):
-                yield 1 if "=" in line else 2, possible_heading
-                possible_heading = None
-                continue
-            yield 0, possible_heading
-            possible_heading = None
-        if fence_match:
-            fence, is_diagram = fence_match[1], _MERMAID.match(line, fence_match.end()) is not None
-        elif diagram_match := _DIAGRAM.match(line):
-            source, closes, _ = line[diagram_match.end() :].partition("%}")
-            fence, is_diagram = "" if closes else "%}", True
-            yield -1, " ".join(map(diagram_labels, source.replace("\\n", "\n").split("\n")))
-        elif line.strip().startswith("$$") and line.count("$$") == 1:
-            fence, formula = "$$", [line.strip()]
-        elif heading_match := _HEADING.match(line):
-            yield len(heading_match[1]), line[heading_match.end() :].rstrip().rstrip("#")
-        elif not line.strip() or _LIST_OR_QUOTE.match(line):
-            yield 0, line
-        else:
-            possible_heading = line  # the next line may make this line a heading
-    yield from ((-1, line) for line in formula)
-    if possible_heading is not None:
-        yield 0, possible_heading
-
-
-def _visible_text(line: str) -> str:
-    if _TABLE_DELIMITER_ROW.match(line):
-        return ""
-    pieces = FORMULA.split(_MARKER.sub("", line))  # every second piece is a formula
-    line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))
-    # The text is sanitized after decoding, because character references may encode control characters.
-    return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
-
-
-def _without_markup(text: str) -> str:
-    text = _LINK.sub(_link_text, re.sub(SPACED_IMAGE, r"\1", text, flags=re.IGNORECASE))
-    text = _MENTION.sub(lambda match: f" {encode_mention(unescape(match[1]))} ", text)
-    text = _TAG.sub(
-        lambda tag: tag[0] if tag[0][0] in "`\\" else f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", text
-    )
-    return _INLINE_MARKUP.sub("", text).replace("|", " ")
-
-
-def _link_text(match: re.Match[str]) -> str:
-    """Return the text of a link. For a mention or the bare URL of a page, return a placeholder for the page title."""
-    is_picture, text, bracketed, plain, title = match.groups()
-    url = bracketed or plain or ""
-    path = unquote(url.partition("#")[0])
-    is_own_url = ("/" in text or "." in text) and text in (url, path, path.rpartition("/")[2])
-    if not is_picture and url and "://" not in url and (title == "mention" or is_own_url):
-        return encode_mention(url)
-    return _LINK.sub(_link_text, text)
-
-
 Kind = Literal["page", "comment", "reply", "change request"]
 TextKind = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
@@ -344,9 +193,7 @@ class DocumentText:
     path: tuple[str, ...] = ()
     """Headings above the text, the outermost first. Empty for text before the first heading."""
     anchor: str = ""
-    """Anchor that the author has given the last heading. Empty if there is none."""
-    nth: int = 0
-    """Number of headings on the page that come before the last heading in `path` and have the same text."""
+    """Anchor of the last heading in `path`."""
 
 
 @dataclass(frozen=True)
@@ -503,7 +350,12 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
 
 def _page_texts(page: Page, text: str) -> Iterator[DocumentText]:
     yield DocumentText("page", page.description or "", page.title)
-    yield from sections(text, page.title)
+    for section in _split_sections(text[:MAX_PAGE_LETTERS], page.title):
+        headings = tuple(each[: safety.LINE_LIMIT] for each in section.headings)
+        if section.text or headings:
+            yield DocumentText(
+                "section", section.text, headings[-1] if headings else "", page.title, headings, section.anchor
+            )
 
 
 def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:

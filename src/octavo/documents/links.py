@@ -43,6 +43,8 @@ _RESOURCE_NAMES = {
     "openapi": "OpenAPI specification",
     "reusable-content": "reusable content",
 }
+PLACEHOLDER_TEXTS = frozenset({"", "broken-reference", "mention"})
+"""Texts of links that editors write until the link has a text."""
 INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 """The file name `README` or `index` at the end of a path without suffix, such as `guides/README`."""
 
@@ -550,3 +552,14 @@ def images_without_text(blocks: Iterable[Block]) -> Iterator[str]:
         for run in block.runs:
             if run.kind == "image" and not run.text.strip():
                 yield str(run.attrs.get("src") or "")
+
+
+def repeats_address(run: Run) -> bool:
+    """Return True if a link text only repeats its URL, path or file name, or is a placeholder such as `mention`."""
+    text, address = run.text.strip(), run.link or ""
+    if not text or text in PLACEHOLDER_TEXTS:
+        return bool(address)
+    if "://" in address and "://" not in text:
+        return False
+    path = unquote(address.partition("#")[0])
+    return text in (address, path, path.rpartition("/")[2]) and ("/" in text or "." in text)

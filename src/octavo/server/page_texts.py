@@ -16,10 +16,11 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from octavo.api.folding import diagram_labels, encode_mention, fold, to_index_text
+from octavo.api.folding import fold, to_index_text
 from octavo.documents import page_trees
-from octavo.documents.blocks import Block, line_starts, plain_text
+from octavo.documents.blocks import line_starts
 from octavo.documents.folders.folder import CODE_SPAN, FENCED, change_outside_code, rewrite_links
+from octavo.documents.sections import split_sections
 from octavo.documents.site_rules import UNDEFINED, UNKNOWN, evaluate_expression
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import Tag, TagScanner
@@ -250,10 +251,6 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, kee
 
 PAGES_PER_BATCH = 20
 """Number of pages that are indexed in one transaction. The platform handles requests between two transactions."""
-_INDEX_ENTRY_LIMIT = 4000
-"""Maximum length in characters of an index entry with several blocks. Long sections get several entries, for speed."""
-_TEXT_ATTRIBUTES = ("title", "alt", "path", "summary", "description")
-"""Attributes of blocks whose text is shown. If they change, `_INDEX_VERSION` of the store must change, too."""
 
 
 def reindex(context: RequestContext, space_id: str, old_revision: Json | None, new_revision: Json) -> None:
@@ -308,7 +305,7 @@ def _index_changed_pages(context: RequestContext, space_id: str, old: Json | Non
             if not has_changed and "include" not in text:
                 continue
             expanded_text = expand_includes(context.store, text, pages[page_id], new)
-            sections = split_sections(expanded_text, title, description)
+            sections = searchable_sections(expanded_text, title, description)
             context.store.index(
                 space_id,
                 page_id,
@@ -327,38 +324,9 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
     }
 
 
-def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield a page's sections, long ones in parts. The first section has no anchor, and starts with `description`."""
-    anchor, heading, lines = "", title, [description]
-    for block in parse(markdown).walk():
-        text = _text_to_index(block)
-        if block.kind != "heading":
-            lines.append(text)
-        elif text != title or anchor:
-            yield from ((anchor, heading, entry) for entry in _split_section(lines))
-            anchor, heading, lines = block.attrs["id"], text, []
-    yield from ((anchor, heading, entry) for entry in _split_section(lines))
-
-
-def _split_section(lines: list[str]) -> Iterator[str]:
-    entry = ""
-    for line in lines:
-        if entry and len(entry) + len(line) > _INDEX_ENTRY_LIMIT:
-            yield entry
-            entry = ""
-        entry = f"{entry}\n{line}" if entry and line else entry or line
-    yield entry
-
-
-def _text_to_index(block: Block) -> str:
-    if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
-        return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
-    if block.kind == "content-ref":
-        return encode_mention(block.attrs.get("url") or "")
-    labels = [block.attrs.get(name) for name in _TEXT_ATTRIBUTES]
-    labels += [block.attrs.get("name")] if block.kind in ("api-parameter", "openapi") else []
-    labels += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-    text = block.text or "".join(
-        encode_mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs
-    )
-    return "\n".join(filter(None, [*labels, text]))
+def searchable_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
+    """Yield the sections of a page. The first has the page title and no anchor, and starts with `description`."""
+    sections = split_sections(markdown, title)
+    yield "", title, "\n".join(filter(None, (description, next(sections).text)))
+    for each in sections:
+        yield each.anchor, each.headings[-1] if each.headings else title, each.text

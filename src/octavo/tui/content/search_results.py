@@ -15,7 +15,6 @@ from octavo.data import search_index
 from octavo.data.search_index import PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import links
-from octavo.documents.anchors import anchor_of_title
 from octavo.lazy_import import lazy
 from octavo.tui.widgets.short_texts import short_age
 
@@ -134,7 +133,7 @@ def page_results(
                 f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title,
                 space_title(hit.space_id),
                 hit.snippet,
-                _anchor(hit),
+                hit.anchor,
                 marks=hit.marks,
                 page_title=hit.title,
                 path=hit.page_path.strip("/"),
@@ -233,9 +232,3 @@ def space_results(text: str, spaces: Iterable[Space]) -> list[SearchResult]:
 
 def _path_end(path: str) -> str:
     return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
-
-
-def _anchor(hit: search_index.Hit) -> str:
-    if not hit.path or hit.anchor:
-        return hit.anchor
-    return anchor_of_title(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")

@@ -14,7 +14,6 @@ from enum import Enum
 from functools import cached_property, partial
 from threading import local
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-from urllib.parse import unquote
 
 from octavo.documents import links
 from octavo.documents.blocks import Run
@@ -323,7 +322,6 @@ def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDe
 
 NOT_AVAILABLE_OFFLINE = "not in this folder"
 """Text that is shown instead of the location of a linked page outside the local folder."""
-_MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
 class LinkTitle(NamedTuple):
@@ -460,14 +458,14 @@ class LinkTargets:
         if (
             run.kind not in ("text", "mention", "code")
             or not is_whole_link
-            or not (run.kind == "mention" or repeats_address(run))
+            or not (run.kind == "mention" or links.repeats_address(run))
         ):
             return None
         title = self.title_of(address)
         if title is None:
             return None
         if title.problem:
-            return as_clause(title.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+            return as_clause(title.problem) if run.text.strip() in links.PLACEHOLDER_TEXTS else None
         return title.text or None
 
 
@@ -476,14 +474,3 @@ def app_origins(page: Page | None) -> tuple[str, ...]:
     app = page.urls.app if page is not None else None
     scheme, has_scheme, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if has_scheme else ()
-
-
-def repeats_address(run: Run) -> bool:
-    """Return True if a link text only repeats its URL, path or file name, or is a placeholder such as `mention`."""
-    text, address = run.text.strip(), run.link or ""
-    if not text or text in _MEANINGLESS_TEXTS:
-        return bool(address)
-    if "://" in address and "://" not in text:
-        return False
-    path = unquote(address.partition("#")[0])
-    return text in (address, path, path.rpartition("/")[2]) and ("/" in text or "." in text)
