@@ -120,7 +120,7 @@ class BlockCursor(PanePart):
 
     def current(self) -> BlockSpan | None:
         """Return the block for commands: the selected block, or if it is gone, the nearest visible block. If no block
-        was selected, the first visible block. None if no block is visible."""
+        was selected, return the first visible block. None if no block is visible."""
         selected_index = 0
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             selected_index, block = self.selected
@@ -316,8 +316,8 @@ class Hints:
         self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter. Return the link whose label is complete now. Otherwise, return True if any label begins
-        with the typed letters."""
+        """Add a typed letter. A capital letter sets `in_browser`. Return the link whose label is complete now.
+        Otherwise, return True if any label begins with the typed letters."""
         self.in_browser = self.in_browser or letter.isupper()
         self.typed_letters += letter.lower()
         if (clickable := self.by_label.get(self.typed_letters)) is not None:

@@ -288,8 +288,8 @@ def _run(
     original_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor command on a file, and return what the user saved. `original_text` is None unless it is also stored
-    elsewhere. If it is, the file is deleted after a failed edit that changed nothing."""
+    """Run an editor command on a file, and return what the user saved. `original_text` is None if only the file has the
+    text. Otherwise, the file is deleted after a failed edit that changed nothing."""
     start_time, text = time.monotonic(), original_text if original_text is not None else _text_of(path)
     try:
         process = subprocess.run(command, env=without_secrets(environment), check=False)
@@ -349,7 +349,7 @@ def _ask_for_enter(command: Sequence[str], path: Path, last_text: str | None) ->
 
 
 def with_line_ends_of(original: str, edited: str) -> str:
-    """Return `edited` with the line endings of `original`, and with a byte order mark if `original` has one."""
+    """Return `edited` with the line endings of `original`, unless these are mixed, and with any byte order mark."""
     if original.startswith("\ufeff") and not edited.startswith("\ufeff"):
         edited = f"\ufeff{edited}"
     if edited.replace("\r\n", "\n") == original.replace("\r\n", "\n"):

@@ -201,8 +201,8 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while updates are batched, because Textual would lose the frame. Paint changes of a screen below
-    the current one only once, like changes of the current one. Textual would forget other changes of the latter."""
+    """Paint nothing while updates are batched: Textual would lose the frame. Paint changes of a screen below the
+    current screen only once, and the current screen then, too: Textual would forget its other changes."""
     if not screen.app._batch_count:
         original(screen)
         if (current := screen.app.screen) is not screen:
@@ -218,7 +218,7 @@ def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
 
 @replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
-    """Return the key bindings of the screen, and before the bindings of the app those of `Screen.fallback_pane`."""
+    """Return the screen's key bindings, with the bindings of `Screen.fallback_pane` before the bindings of the app."""
     chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
     pane: Widget | None = getattr(screen, "fallback_pane", None)
     if pane is not None:

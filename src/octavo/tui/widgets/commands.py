@@ -541,8 +541,8 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Check the keys that users assigned in the settings. Return the usable keys by command ID. Also return the ID of
-    each command whose keys are ignored, with a reason such as `cannot use j: …`."""
+    """Check the keys that users assigned in the settings to commands of `classes`. Return the usable keys by command
+    ID. Also return the ID of each command whose keys are ignored, with a reason such as `cannot use j: …`."""
     ignored_commands: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
