@@ -121,8 +121,7 @@ class StateDb:
 
     @property
     def _db(self) -> sqlite3.Connection:
-        """The connection for reads, to the file that is now at the path. Another process may have replaced the file by
-        a repaired file."""
+        """The connection for reads. It is opened again if another process has replaced the file by a repaired file."""
         if self._file.is_replaced():
             self._connection.close()
             self._connection = connect(self._path, synchronous="FULL", read_only=self.read_only)
@@ -162,7 +161,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. This process keeps it, even if others change it."""
+        """Store a JSON value under `name` in the background. This process ignores changes by other processes."""
         self.change_value(name, lambda _: value)
         self._values[name] = value, None
 
@@ -231,7 +230,7 @@ class StateDb:
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
         """Get the lock `role` of the profile `namespace`, by default of this profile. Return a function that releases
-        the lock, or None if the lock is taken. With `shared`, wait for the lock: several processes can share it. Raises
+        the lock, or None if it is taken. With `shared`, wait for the lock, which several processes can share. Raises
         NotSaved."""
         if self._path is None:
             if shared:

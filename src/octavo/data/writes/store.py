@@ -165,8 +165,7 @@ def operation_in(fields: Any) -> Operation[Any]:
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in the JSON `fields`, and its kind of write. Raises ValueError or LookupError if the outbox
-    cannot store it."""
+    """Return the operation in `fields`, and its kind of write. Raises ValueError or LookupError if not storable."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:

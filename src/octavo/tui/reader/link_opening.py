@@ -453,7 +453,7 @@ async def show_reusable_content(
     follow: Callable[[LinkFollowed], None],
 ) -> None:
     """Show reusable content in a dialog. The text is taken from the first page in `pages` that includes it. If no page
-    includes it, copy the path of its file."""
+    includes it, copy the path of its file. `follow` opens the links in the dialog."""
     for operation in pages:
         name = f"the reusable content {target.path}"
         with opening(app, f"Loading {name}…", f"Could not load {name}"):

@@ -260,16 +260,16 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images in the page. None if the settings do not show them."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by slug, or by link target if the block names a file or URL. None loads none."""
+    """OpenAPI specifications, by slug, or by link target if the block names a file or URL. If None, not loaded."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
     """Rendered details of expanded operations."""
     specification_key: tuple[str, int] | None = None
-    """ID of the space and the `Live.specification_version` for which `specifications` was created. None before."""
+    """ID of the space and the `Live.specification_version` for which `specifications` was created. None until then."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of linked pages, spaces and files that are not in the page tree."""
     targets: LinkTargets | None = None
-    """Resolves the links of the page. Link titles come from the page tree, or from `titles`. None resolves none."""
+    """Resolves the links of the page, with titles from the page tree or `titles`. If None, no link is resolved."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
@@ -452,8 +452,7 @@ class LinkTargets:
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
         """Return what is shown instead of a link text that only repeats its URL: the title of the linked page, or why
-        the link is broken. None if the link text is shown as it is. `is_whole_link` is False if the link consists of
-        several runs."""
+        the link is broken. None if the link text is shown. `is_whole_link` is False if the link has several runs."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")

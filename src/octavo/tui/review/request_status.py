@@ -68,8 +68,7 @@ def request_status(
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """Return the status of a change request. `reviews`, `requested_reviewers` and `conflicts` are None until loaded.
-    `me` is your user ID."""
+    """Return the status of a change request. `me` is your user ID. Arguments that are not loaded yet are None."""
     current_reviews = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current_reviews if each.status == "approved"]
     current_revisions = (None, change_request.revision)
@@ -344,7 +343,7 @@ class StatusLoader:
         )
 
     def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
-        """Load and follow the status of the `shown` change requests. Follow others only up to `MAX_FOLLOWED`."""
+        """Load and follow the status of the `shown` change requests. Unfollow hidden ones above `MAX_FOLLOWED`."""
         followed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
         for change_request in followed:
             self._follow(change_request)
