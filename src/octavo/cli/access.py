@@ -42,7 +42,7 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the server and account that the options or the environment select. Raises ValueError for the user."""
+    """Return the server and account that the options or the environment name. Raises ValueError if unusable."""
     saved_profiles = profile_store_of(settings).read()
     return profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
 

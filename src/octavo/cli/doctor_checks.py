@@ -317,5 +317,5 @@ def _lower_first_letter(text: str) -> str:
 
 
 def size_in_words(size: int) -> str:
-    """Return a number of bytes in megabytes or gigabytes, such as `1.5 GB`."""
+    """Return `size`, a number of bytes, as text in megabytes or gigabytes, such as `1.5 GB`."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

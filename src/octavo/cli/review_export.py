@@ -144,7 +144,7 @@ class _PageVersion:
                 yield from inner_blocks if inner_blocks and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block that is most similar to a quote. None if it is not similar enough, or if another is
+        """Return the block that is most similar to a quote. None if it is not similar enough, or if another block is
         about as similar. Also None for a short quote, and if the page has too many blocks."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:

@@ -90,7 +90,7 @@ class NoteImport:
         """The page versions that notes are about, by page ID and revision ID. None if the revision has no such page."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
-        """Find the block of each note. Raises ApiError or Failure."""
+        """Return each note with its block, or with the reason why no block was found. Raises ApiError or Failure."""
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:

@@ -73,8 +73,7 @@ class Exchange:
     def __init__(
         self, outgoing: OutgoingRequest, route: str, deadline: float, context: ExchangeContext, *, max_bytes: int
     ) -> None:
-        """If `max_bytes` is 0, the body of a successful response is ignored. Otherwise, it is the maximum size of the
-        body."""
+        """`max_bytes` is the maximum size of the body. If it is 0, the body of a successful response is ignored."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the response to the last attempt, by lower-case name. Empty if there was no response."""

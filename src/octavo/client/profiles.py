@@ -45,7 +45,7 @@ class StorageNames:
         self._names_by_user: dict[str, str] = {}
         """Storage name of each user, by origin and user ID."""
         self._earlier_names: dict[str, list[str]] = {}
-        """Earlier storage names of an account by its current name. Data may still be stored under them."""
+        """Earlier storage names of an account by its current name. Data may still be stored under the earlier names."""
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:

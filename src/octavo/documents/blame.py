@@ -56,7 +56,7 @@ class Blame(Generic[V]):
         self._documents = {page_id: document}
         self._ancestors = {block.key: _Ancestor(page_id, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Ancestor, str]] = {}
-        """Long blocks that the last compared version added: (ancestor, words) by their key in the newest version."""
+        """Long blocks that the last compared version added: (ancestor, words) by block key in the newest version."""
 
     @property
     def page_ids(self) -> frozenset[str]:
@@ -74,8 +74,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Look for the new blocks of the last compared version on other pages, from which they may have moved. `pages`
-        has other pages before and after that version, by ID. The second document is None for a deleted page."""
+        """Look for the new blocks of the last compared version on other pages, from which these blocks may have moved.
+        `pages` has other pages before and after that version, by ID. The second document is None for a deleted page."""
         for page_id, (before, after) in pages.items():
             new_texts = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved_keys = {

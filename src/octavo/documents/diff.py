@@ -81,7 +81,7 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEnt
 
 
 def _drafts_of(pairs: Iterable[Pair], versions: Mapping[int, Node | None], compare: CompareNodes) -> list[DraftEntry]:
-    """Return a draft for each pair. `versions` has the other version, if any, of each moved block, by its `id()`."""
+    """Return a draft for each pair. `versions` has the other version, if any, of each moved block, by block `id()`."""
     drafts = []
     for old, new in pairs:
         if old is not None and new is not None:

@@ -34,7 +34,7 @@ _MIN_CODE_SIMILARITY = 0.85
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_EDIT_SIMILARITY = 0.75
-"""Minimum similarity to pair two blocks if either also occurs elsewhere, or if they begin items of unequal length."""
+"""Minimum similarity to pair two blocks if one also occurs elsewhere, or if they begin items of unequal length."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum number of characters of a block that is recognized at another position."""

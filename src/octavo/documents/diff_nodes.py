@@ -60,7 +60,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield the nodes that have text of their own, among this node and its descendants."""
+        """Yield the nodes with text outside their children, among this node and its descendants."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -272,7 +272,7 @@ _WHITESPACE_NAMES = {" ": "space", "\n": "line break", "\t": "tab", "\u00a0": "n
 
 
 def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the attributes that differ between two blocks. If the kinds differ, ignore `level` and `language`."""
+    """Return a change for each attribute that differs. If the kinds differ, ignore `level` and `language`."""
     before, after = compared_attributes(old), compared_attributes(new)
     if old.kind != new.kind:
         for name in ("level", "language"):
@@ -282,7 +282,7 @@ def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """Return the values that differ between two front matters."""
+    """Return a change for each value that differs between two front matters."""
     sides = (
         {name: _value_text(value) if isinstance(value, bool) else value for name, value in _flatten(side).items()}
         for side in (old, new)

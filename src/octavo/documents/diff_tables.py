@@ -53,7 +53,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, are_untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns with enough equal cells. In untitled tables, also pair by position. Pair other columns with None."""
+    """Pair columns with enough equal cells. If `are_untitled`, also pair by position. Pair other columns with None."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -374,7 +374,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, old_texts: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Compare a new block with the old versions of its texts. `old_texts` has them by the `id()` of the new text."""
+    """Compare a new block with the old versions of its texts. `old_texts` has these by the `id()` of the new text."""
     if node.kind in _TEXT_KINDS and old_texts[id(node)].block.runs == node.block.runs:
         return DraftEntry("same", _with_cell_text(node, old_texts), node)
     return compare(_with_cell_text(node, old_texts), node)

@@ -91,7 +91,7 @@ class _Node:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
-        """Return the texts in JSON fields that are not empty as attributes. `names` maps attributes to fields."""
+        """Return the non-empty texts in JSON fields as attributes. `names` maps attributes to fields."""
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:

@@ -28,7 +28,7 @@ _INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
 _FILES_WITHOUT_SUFFIX = frozenset({"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "Dockerfile", "Makefile"})
 ASSETS = ".gitbook/assets/"
-"""Folder of the files of a space. A link to a file in it may also have only the name of the file."""
+"""Folder of the files of a space. A link to such a file may also have only the name of the file."""
 SPACED_IMAGE = (
     r"!\[([^\[\]\n]{0,300})\]"
     r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
@@ -224,7 +224,7 @@ def space_index(
     root: str = "",
 ) -> SpaceIndex:
     """Return the index of a space for `resolve`. `pages` has (ID, path, path of the file) of each page, `files` (ID,
-    path in Git, name) of each file. `root` is the folder of the pages. `origins` are those of the platform's app."""
+    path in Git, name) of each file. `root` is the folder of the pages. `origins` has those of the platform's app."""
     ids_by_name: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):

@@ -100,8 +100,8 @@ def _dashes_for_header(state: StateBlock, start: int) -> str:
 
 
 def _read_table(state: StateBlock, start: int, end: int) -> bool:
-    """Add the tokens of a table. Surplus cells are added to the last cell of their row, but a surplus `***` becomes a
-    divider. If the table is too large, the rest is shown as Markdown source."""
+    """Add the tokens of a table. Return False if it is no table. Surplus cells are added to the last cell of their row,
+    but a surplus `***` becomes a divider. The rest of a too large table is shown as source."""
     first_token, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
     limit = min(end, start + 2 + max_table_rows(max(1, pipes - 1)))
     if len(state.src) > MAX_ROW_LENGTH:
@@ -208,7 +208,7 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
-    """Parse the rest of a line after a tag: further tags, and then text as a paragraph."""
+    """Parse the rest of a line from `position` on, after a tag: further tags, and then text as a paragraph."""
     if rest_of_line := state.src[_push_tags(state, position, line) : state.eMarks[line]].strip():
         state.push("paragraph_open", "p", 1).map = [line, line + 1]
         token = state.push("inline", "", 0)
@@ -231,7 +231,7 @@ def _push_tags(state: StateBlock, position: int, line: int) -> int:
 
 
 def _parse_from(state: StateBlock, rules: Iterable[RuleFuncBlockType], position: int, line: int, end: int) -> bool:
-    """Parse the block that begins at `position` in a line. Return False if no rule accepts it."""
+    """Parse the block that begins at `position` in a line, up to the line `end`. Return False if no rule accepts it."""
     line_start = state.bMarks[line], state.tShift[line], state.sCount[line]
     state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
     is_parsed = any(rule(state, line, end, False) for rule in rules)
@@ -420,13 +420,13 @@ def _text_after_html(state: StateBlock, line: int) -> int | None:
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
-    """Return the first line after `start` that is not in the same list item, or `end` if there is none."""
+    """Return the first line after `start` that is not in the list item of `start`, or `end` if there is none."""
     lines = range(start + 1, end)
     return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove the indentation of the lines after HTML, which would otherwise become code."""
+    """Remove the indentation of the lines after HTML, from `line` to a blank line. It would make the lines code."""
     surplus_width = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus_width >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus_width, state.tShift[line])
@@ -695,7 +695,7 @@ def drop_empty_marks(state: StateInline) -> None:
 
 
 def _is_empty_italic(texts: list[str], start: int, end: int) -> bool:
-    """Return whether `__` is alone or beside another mark, so that it is no text. In `fill in __ here`, it is text."""
+    """Return whether the `__` in `texts[start:end]` is no text: alone or beside a mark, unlike in `fill in __ here`."""
     before, after = "".join(texts[max(0, start - 2) : start]), "".join(texts[end : end + 2])
     if not f"{before[-1:]}{after[:1]} ".isspace():
         return False
@@ -748,7 +748,7 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
 
 def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
     """Return whether at most one of two marks has a space inside, as in `**word **next` and in `a** word**`. GitBook
-    wrote such marks. In `**args, **options` and in `**/a **/b`, they are text."""
+    wrote such marks. In `**args, **options` and in `**/a **/b`, the marks are text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
     is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()
     if not is_start_spaced and not is_end_spaced:

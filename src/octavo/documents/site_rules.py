@@ -49,7 +49,7 @@ class ConditionError(ValueError):
 
 
 def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
-    """Return whether a condition is true for a visitor with these claims. Raises ConditionError."""
+    """Return whether a condition is true for a visitor with these claims. Raises ConditionError if it is invalid."""
     return _is_true(_Evaluator(condition, {"visitor": {"claims": claims}}).evaluate_all())
 
 

@@ -154,8 +154,8 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different position."""
     first_added: SourceBlock | None = None
-    """For adjacent blocks that both sides added at different positions: the first of these blocks. `base` is then
-    main's version. None for a block of the base."""
+    """If both sides added this block at different positions: main's version of the first of adjacent such blocks.
+    `base` is then main's version of this block. None for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
@@ -304,7 +304,7 @@ class _Reader:
         self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the blocks on the lines from `start` to before `stop`, with the white space before and after them."""
+        """Return the blocks on the lines `start` to before `stop`, between the white space before and after them."""
         position = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:position]), []
         while position < stop:

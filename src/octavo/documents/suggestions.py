@@ -385,8 +385,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated. The new version must lack its block. Also, the thread must be a pending
-        comment with a quote, or outdated on the server, or both versions must lack its block and its quote."""
+        """Return whether a thread is outdated: the new version lacks its block, and the thread is a pending comment
+        with a quote, or outdated on the server, or both versions lack its block and its quote."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

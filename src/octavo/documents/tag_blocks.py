@@ -110,7 +110,7 @@ def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
 
 
 def _end_of_expression(source: str, position: int, limit: int) -> int:
-    """Return where a condition ends: at the first `%}` outside of quotes on its line, else at the first, else -1."""
+    """Return the end of a condition: the first `%}` outside of quotes on its line, else the first `%}`, else -1."""
     first = end = source.find("%}", position, limit)
     for _ in range(_MAX_ENDS_IN_EXPRESSION):
         if all(source.count(quote, position, end) % 2 == 0 for quote in "\"'"):
@@ -226,7 +226,7 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the arguments of a tag that are not empty as attributes. `names` maps attributes to arguments."""
+    """Return the non-empty arguments of a tag as attributes. `names` maps attributes to arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 

@@ -131,7 +131,7 @@ class _Window:
         self.line_visits = line_visits
         """Number of lines that the parser may still read. Below 0, the page counts as too large."""
         self.is_incomplete = False
-        """True if a block continues after the window, so that its tokens are wrong."""
+        """True if a block continues after the window, so that the tokens of this block are wrong."""
 
     def count_visit(self) -> None:
         self.line_visits -= 1
@@ -419,7 +419,7 @@ def parser() -> MarkdownIt:
 
 
 def _join_definitions(tokens: list[Token]) -> list[Token]:
-    """Return `tokens` with definitions of one footnote joined. markdown-it would keep only the last definition."""
+    """Return `tokens` with the definitions of each footnote joined. markdown-it would keep only the last definition."""
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":

@@ -121,7 +121,7 @@ class HtmlReader:
         return None
 
     def _read_text_element(self, token: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a paragraph, heading or summary. Return the position after it if it was read as a whole, else None."""
+        """Read a paragraph, heading or summary. If all of it was read, return the position after it, else None."""
         self._flush()
         name = tag.name
         key = f"html:{name}"
@@ -456,5 +456,5 @@ _READERS: dict[str, Callable[[Builder, Token], object]] = {
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a list has no blank lines between its items, so that the parser hides their paragraphs."""
+    """Return whether the list at `index` has no blank lines between items, so that the parser hides paragraphs."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

@@ -232,7 +232,7 @@ class FolderMerge:
 
     @cached_property
     def _moved_paths(self) -> dict[str, str]:
-        """Paths of all tracked files after the pull, by their local path before it. Empty if no path changes."""
+        """Paths of all tracked files after the pull, by their local path before the pull. Empty if no path changes."""
         paths = {
             self.local.current_path(file): self.layout.paths[file.id]
             for file in self.folder.files.values()

@@ -324,8 +324,8 @@ class LocalFiles:
 def contents_of(
     folder: PulledFolder, files: Mapping[str, TrackedFile], known_entries: Iterable[ContentsEntry] = ()
 ) -> TableOfContents:
-    """Return the stored table of contents of `files`, with IDs. Groups and links get the IDs of `known_entries`. Empty
-    if `files` has no table of contents. Raises NotPulled if it is damaged."""
+    """Return the stored table of contents of `files`, with IDs. Groups and links get the IDs of equal `known_entries`.
+    Empty if `files` has no table of contents. Raises NotPulled if the table is damaged."""
     file = files.get(SUMMARY)
     if file is None:
         return []
@@ -468,7 +468,7 @@ class _TextTraits:
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return (title, path of the parent, path of the entry before the page) for each page with a file, by its path."""
+    """Return (title, parent's path, path of the entry before) for each page with a file, by the path of the file."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

@@ -422,8 +422,8 @@ class LinkConverter:
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return `markdown`, the text of a file, with links for the server. If a link in `server_markdown` has the same
-        target, its URL is used. `page` is None for a new page. Links to new pages and files stay."""
+        """Return `markdown`, the text of a file, with links for the server. A link gets the URL that `server_markdown`
+        has for its target, if any. `page` is None for a new page. Links to new pages and files stay."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):

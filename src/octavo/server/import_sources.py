@@ -106,7 +106,7 @@ class ConversionFailure(Exception):
 
 @dataclass
 class ImportedFiles:
-    """The imported files by path. Also counts the pages that were found, and those that could be read."""
+    """The imported files by path. Also counts the pages that were found, and the pages that could be read."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     pages_found: int = 0

@@ -128,7 +128,7 @@ WIDTH = A4[0] - 40 * mm
 PIXEL_LIMIT = 25_000_000
 """Maximum number of pixels of an image. A larger image is not printed."""
 INDENT_LIMIT = 6
-"""Maximum depth up to which nested blocks are indented."""
+"""Maximum number of levels by which nested blocks are indented."""
 _INDENT = 12
 _CODE_LINE_WIDTH = 88
 """Maximum number of characters on a line of code. Characters beyond Latin-1 count twice. A longer line is split."""

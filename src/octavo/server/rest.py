@@ -272,7 +272,7 @@ SortKey = tuple[Any, ...]
 
 
 def order_key(stored_position: int, document: Json) -> SortKey:
-    """Return the sort key of a document, and set a missing `position`: after all others, in the order of creation."""
+    """Return the sort key of a document. If `position` is missing, set one after all others, in order of creation."""
     position = document.get("position", [_LAST_POSITION, stored_position])
     document["position"] = position if isinstance(position, list) else [position]  # Older versions saved integers.
     return (document["position"], stored_position)
@@ -308,7 +308,7 @@ def save_next_to(
     *,
     is_before: bool,
 ) -> None:
-    """Move a document next to `neighbor`, or to the end if it is None. See `insert_in_order` for `siblings`."""
+    """Move `moved` before (`is_before`) or after `neighbor`, or to the end if it is None. See `insert_in_order`."""
     other_siblings = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in other_siblings]
     index = paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings)

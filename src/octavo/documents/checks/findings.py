@@ -64,7 +64,7 @@ class Finding:
     """The name of the linter that reported the problem, or `octavo`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as `octavo check --format json` prints it."""
+        """Return the finding as the JSON object that `octavo check --format json` prints."""
         return {
             "rule": self.rule,
             "severity": self.severity,
@@ -177,7 +177,7 @@ class LocationFinder:
             self._file_lines = []
 
     def location(self, start: int, end: int) -> FileRange:
-        """Return the location in the file for a range of indexes in the source."""
+        """Return the location in the file for the range from `start` to `end` of the source."""
         return FileRange(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
 
     def offset(self, line: int, column: int) -> int:
@@ -206,7 +206,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of the last end `tag` up to `line`, else of the next `tag` from there, else of `line`."""
+        """Return the range of `tag`: the last up to `line` for an end tag, else the next from there. Else of `line`."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

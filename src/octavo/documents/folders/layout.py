@@ -337,7 +337,7 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space_id: str, folder: Folder) -> FolderLayout:
-        """Choose paths for a revision of the space opened from `folder`. Items keep the path of their existing file."""
+        """Return a layout for a revision of the space opened from `folder`. Items keep the path of their file."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents

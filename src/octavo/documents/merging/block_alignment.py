@@ -290,7 +290,7 @@ MIN_ADDED_WORDS = 5
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words in two versions of a moved block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
-"""If more than this share of words is equal, blocks at the same position are versions of one block."""
+"""Share of equal words above which blocks at the same position are versions of one block."""
 _MOVE_PAIR_LIMIT = 4000
 """Maximum number of pairs of blocks that are compared to find moves."""
 

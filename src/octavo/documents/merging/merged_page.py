@@ -139,7 +139,7 @@ class MergedPage:
 
     @cached_property
     def all_named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """All conflicts in page order, with their names. Conflicts that one choice resolves have the same name."""
+        """Name and conflict of all conflicts, in page order. Conflicts that one choice resolves have the same name."""
         name_counts, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -149,7 +149,7 @@ class MergedPage:
 
     @property
     def named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """The conflicts for which the user chooses, in page order, with their names."""
+        """Name and conflict for each choice of the user, in page order."""
         return [(name, each) for name, each in self.all_named_conflicts if each.deciding_conflict is None]
 
     @property
@@ -260,7 +260,7 @@ class _Assembler:
 
 
 def _set_markers(items: list[list[Fragment]], marker: str) -> None:
-    """Number the items if `marker` is `1`, else give them the bullet `marker`. Stop at an item of the other kind."""
+    """Number the items if `marker` is `1`, else give them the bullet `marker`. Stop at an item of another list type."""
     first: int | None = None
     for count, fragments in enumerate(items):
         index = next((n for n, each in enumerate(fragments) if each.text), None)

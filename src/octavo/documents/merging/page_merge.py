@@ -375,7 +375,7 @@ class _PageMerge:
         return MergedBlock("table", head, space_before if children or tail else "", children, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If blocks in it were moved, merge the edits of the other side into them."""
+        """Return a block of one side. If it or a block in it was moved, merge the edits of the other side into it."""
         if block.replaced_blocks is not None:
             return join_blocks(block.replaced_blocks)
         if block.move is not None:
@@ -515,7 +515,7 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 def _has_invisible_change(block: Versions[SourceBlock]) -> bool:
     """Return whether one side changed only white space or item markers in a block, and the other side changed more.
-    Always False unless it is a list, item or container that has children in all versions."""
+    Always False unless the block is a list, item or container that has children in all versions."""
     base, *sides = block
     is_divisible = base.kind in ("list", "item", "container") and all(each.children for each in block)
     is_invisible = [each.key == base.key and each.source != base.source for each in sides]

@@ -374,7 +374,7 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID such as `mara-lindqvist`. For a name without Latin letters, return an ID such as `member-5`."""
+    """Return an ID such as `mara-lindqvist`. For a name without Latin letters, return `member-` and `index`."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     letters = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(letters.replace("-", " ").split()) or f"member-{index + 1}"

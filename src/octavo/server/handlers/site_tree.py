@@ -168,7 +168,7 @@ def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
 
 
 def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | None) -> bool:
-    """Return whether a site is published, and the caller is in its audience. A site shared by link needs a key."""
+    """Return whether a site is published, and the caller is in its audience: by `share_key` if it is shared by link."""
     site = tree.site
     if not site["published"]:
         return False

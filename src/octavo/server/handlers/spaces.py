@@ -100,8 +100,8 @@ def add_revision(
     parents: Sequence[str],
     merged_from: str | None = None,
 ) -> Json:
-    """Create and return a revision with the content `fields`. The caller must make it the current one of main or of a
-    change request. `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request."""
+    """Create and return a revision with the content `fields`. The caller must make it current on main or in a change
+    request. `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request."""
     revision: Json = {
         "id": context.new_id(),
         "space": space_id,
