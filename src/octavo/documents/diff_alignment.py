@@ -618,7 +618,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     for i in range(len(old)) if 0 < len(old) * len(unmatched_indexes) <= _MAX_COMPARED_SECTIONS else ():
         if i not in counterparts and len(before[i]) >= _MIN_SECTION_LENGTH:
             previous = max((j for other, j in counterparts.items() if other < i), default=-1)
-            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # If sections are equal, prefer the next.
+            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # Of equal sections, prefer the next.
             index = most_similar(before[i], [after[j] for j in unmatched_indexes], _MIN_SECTION_SIMILARITY)
             if index is not None:
                 pair(i, unmatched_indexes[index], _MIN_SECTION_SIMILARITY)

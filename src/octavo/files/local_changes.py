@@ -279,7 +279,7 @@ class LocalFiles:
 
     def _read(self, path: str) -> None:
         data = self.folder.data(path)
-        if data is not None:  # A disk that ignores case returns a file that was renamed to another case.
+        if data is not None:  # On a disk that ignores case, the name on disk may have another case.
             self.data[self._names.get(path) or self._names.get(fold(path), path)] = data
 
     def text(self, path: str) -> str:

@@ -59,7 +59,7 @@ class FetchedFile:
         try:
             encoding = codecs.lookup(charset or "utf-8").name
             if encoding in ("idna", "punycode"):
-                raise LookupError(encoding)  # These are for host names, and slow for a long text.
+                raise LookupError(encoding)  # These encodings are for host names, and slow for a long text.
             # Browsers decode Latin-1 and ASCII as windows-1252, because many pages declare a wrong encoding.
             text = self.data.decode("cp1252" if encoding in ("iso8859-1", "ascii") else encoding, "replace")
         except (LookupError, ValueError):  # The encoding is unknown, or not for text.

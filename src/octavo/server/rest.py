@@ -296,7 +296,7 @@ def _position_between(lower: list[int] | None, upper: list[int] | None) -> list[
     if upper and upper[: len(lower)] == lower != upper:
         return [*lower, upper[len(lower)] - 1]
     following = [*lower[:-1], lower[-1] + 1]
-    # Do not use two numbers: `order_key` gives such positions to later documents, which would come between.
+    # Never return two numbers, as `order_key` sets: a document with such a position could come between.
     return following if len(lower) > 2 and (upper is None or following < upper) else [*lower, 0]
 
 

@@ -105,7 +105,7 @@ async def _check_revision(
     try:
         count = len(await changed_items(session.live, target, versions))
     except ApiError:
-        count = 0  # The message then gives no number of pages.
+        count = 0  # The message then says only that it was edited.
     changes = "1 page changed" if count == 1 else f"{count} pages changed" if count else "it was edited"
     command = f"octavo diff {target.ref.without_page} --against {viewed_id}"
     raise Failure(f"Could not {action}: {changes} since you viewed it. Look: {command}", BLOCKED)

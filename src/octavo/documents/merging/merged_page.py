@@ -149,7 +149,7 @@ class MergedPage:
 
     @property
     def named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """Name and conflict for each choice of the user, in page order."""
+        """Name and conflict for each choice that the user can make, in page order."""
         return [(name, each) for name, each in self.all_named_conflicts if each.deciding_conflict is None]
 
     @property
