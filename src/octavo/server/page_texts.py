@@ -268,7 +268,7 @@ def mark_for_reindexing(context: RequestContext, space_id: str, old_revision: Js
 
 def finish_reindexing(context: RequestContext, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
     """Update the search index of a space, if `mark_for_reindexing` marked it. `on_progress` gets the number of indexed
-    pages and of all pages. If it returns False, indexing stops."""
+    pages and of all pages. If `on_progress` returns False, indexing stops."""
     path = f"/spaces/{space_id}/unindexed"
     while (record := context.store.find(path)) is not None:
         space = context.store.get(f"/spaces/{space_id}")
