@@ -278,7 +278,7 @@ def test_cache_that_is_added_during_the_layout_changes_nothing() -> None:
         return lambda chunk: render_chunk(context, chunk, 60)
 
     chunks = list(split_into_chunks(parse("Words.\n\n```python\na = 1\n```\n").blocks))
-    layout = ChunkLayout((), lambda chunk: 1, make_renderer, 0, 0, deferred)
+    layout = ChunkLayout(lambda chunk: 1, make_renderer, 0, 0, deferred)
     laid: list[RenderedChunks] = []
 
     def lay_out() -> Iterator[None]:

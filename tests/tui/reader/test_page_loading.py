@@ -8,6 +8,8 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_loading import PageLoaded, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout_context import ViewState
+from octavo.tui.render.virtual_lines import MAX_KEPT_LINES
+from octavo.tui.terminal import polite_thread
 from tests.tui.reader.panes import PaneApp, screen, wait_for_layout
 from tests.tui.reader.test_while_loading import HeldPage, finish_loading, loading_page
 
@@ -35,12 +37,14 @@ def test_first_screen_adds_no_steps_of_parsing() -> None:
     assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into chunks"
 
 
-def test_page_of_one_long_block_is_shown_before_it_is_laid_out() -> None:
-    load = PageParse("Many words. " * 20_000, ("", ""), "p", "", ViewState(), needs_first_screen=True)
-    first_screens = (load.first_screen for _ in load.steps())
-    shown = next(filter(None, first_screens))
-    assert load.whole_page is None
-    assert [each.kind for each in shown.document.blocks] == ["paragraph"]
+async def test_page_of_one_long_block_is_shown_before_it_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polite_thread, "THREAD_WAIT", 60.0)
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        app.pane.show_markdown("Many words. " * 20_000, key="p")
+        assert "Many words." in screen(app.pane)
+        assert app.pane.viewport.virtual_lines.estimated_count > 0
 
 
 @pytest.mark.before_release
@@ -85,18 +89,16 @@ async def test_anchor_requested_while_loading_is_followed_later() -> None:
         assert "The last of all" in screen(view)
 
 
-@pytest.mark.before_release("3-False")
-@pytest.mark.parametrize(("times", "keeps_all"), [(1, True), (3, False)])
-async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps_all: bool) -> None:
+async def test_long_page_has_exact_heights_and_keeps_few_lines() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.show_markdown(PAGE * times, title="Long", key="p")
+        app.pane.show_markdown(PAGE, title="Long", key="p")
         while app.pane.loader.is_loading:
             await pilot.pause()
-        assert app.pane.viewport.virtual_lines.estimated_count == 0
-        kept = sum(lines is not None for *_, lines in app.pane.viewport.virtual_lines.rendered_chunks())
-        assert kept == len(app.pane.viewport.virtual_lines) if keeps_all else kept < 100
+        await wait_for_layout(app.pane, pilot)
         before = app.pane.viewport.virtual_lines.total
+        kept = sum(map(len, app.pane.viewport.virtual_lines._lines.values()))
+        assert kept <= MAX_KEPT_LINES < before
         assert (
             sum(
                 len(app.pane.viewport.virtual_lines.lines(chunk))

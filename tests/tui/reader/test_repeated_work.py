@@ -17,7 +17,7 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal import polite_thread
-from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.panes import PaneApp, screen, wait_for_layout
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(400))
 
@@ -41,8 +41,8 @@ class LateLoader(PageLoader):
 
 
 @pytest.fixture
-def laid_again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the number of chunks of each layout that the thread does after a page was parsed and laid out."""
+def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the number of chunks of each layout that the thread does."""
     counts: list[int] = []
 
     def count(
@@ -55,7 +55,7 @@ def laid_again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-async def test_page_with_a_late_first_screen_is_laid_out_once(laid_again: list[int]) -> None:
+async def test_page_with_a_late_first_screen_is_laid_out_once(laid_out: list[int]) -> None:
     app = PaneApp(PageView())
     loader = app.pane.loader = LateLoader(app.pane, app.pane.contents, app.pane.navigation)
     async with app.run_test(size=(80, 20)) as pilot:
@@ -64,26 +64,28 @@ async def test_page_with_a_late_first_screen_is_laid_out_once(laid_again: list[i
         loader.is_released = True
         while loader.is_loading:
             await pilot.pause()
-        assert app.pane.viewport.virtual_lines.estimated_count == 0
-        assert laid_again == []
+        await wait_for_layout(app.pane, pilot)
+        assert laid_out == [len(app.pane.viewport.virtual_lines)]
 
 
-async def test_page_at_a_restored_position_is_laid_out_once(laid_again: list[int]) -> None:
+async def test_page_at_a_restored_position_is_laid_out_once(laid_out: list[int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown(PAGE, key="p")
         while app.pane.loader.is_loading:
             await pilot.pause()
+        await wait_for_layout(app.pane, pilot)
         app.pane.navigation.go_to_anchor("section-300")
         saved, before = app.pane.navigation.current_position, screen(app.pane)
         app.pane.show_markdown("Other.", key="q")
+        laid_out.clear()
         app.pane.show_markdown(PAGE, key="p")
         app.pane.navigation.restore(saved)
         while app.pane.loader.is_loading:
             await pilot.pause()
-        await pilot.pause()
+        await wait_for_layout(app.pane, pilot)
         assert screen(app.pane) == before
-        assert laid_again == []
+        assert laid_out == [len(app.pane.viewport.virtual_lines)]
 
 
 async def test_tab_chosen_while_loading_drops_older_heights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from octavo.tui.reader.page_loading import PageLoaded, PageLoader, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
 from octavo.tui.render.comparison import compare
+from octavo.tui.render.diff_chunks import DiffChunks
 from octavo.tui.render.painting import text_between
 from octavo.tui.terminal import polite_thread
 from tests.benchmarks.texts import made_page
@@ -568,11 +570,11 @@ class HeldBuilder(DiffBuilder):
 
     held = True
 
-    def _steps(self, build: Any) -> Iterator[object]:
+    def _steps(self, changes: DiffChunks, is_built: threading.Event) -> Iterator[object]:
         while self.held:
             yield None
             time.sleep(0.001)
-        yield from super()._steps(build)
+        yield from super()._steps(changes, is_built)
 
 
 @pytest.mark.parametrize("keys", ["j", "n", "n,n", "space", "G", "n,N", "ctrl+d,k"])

@@ -38,7 +38,7 @@ How a page of 1 MB gets on screen:
 2. `load` begins the work in the background thread (`terminal/polite_thread.py`): `PageParse.steps` parses the Markdown
    block by block and splits the blocks into chunks. After a key is read, the thread pauses until a frame is written, but
    at most 0.1 seconds. A page below 6,000 characters is parsed in `load`, without the thread.
-3. After 24 blocks or at the end of the page, the first screen is ready. It has more blocks if a position is restored.
+3. After 24 blocks, the first screen is ready. It has more blocks if a position is restored.
 4. `load` blocks the event loop for at most 20 ms, until the first screen is ready:
    - If it is ready, `load` shows it (`PageLoader._show`).
    - If not, `LinePainter.keep_frame` keeps the old frame for at most 60 ms, and `PageLoader._show_first_screen` shows the
@@ -49,17 +49,17 @@ How a page of 1 MB gets on screen:
    the top depends on their heights. If all chunks together have at most 300 lines, it renders all (`lay_out_short`).
 7. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
    bar, thread marks and link hints to each row, and keeps the frame until something changes.
-8. Meanwhile, the thread parses the rest and lays out all chunks (`lay_out_chunks`). Moves beyond the first screen wait in
-   `PageNavigation.repeat_when_parsed`.
-9. `PageLoader._show_rest` appends the chunks below the first screen with their exact heights, repeats the moves that waited,
-   and posts `PageLoaded`. Of a page above 256 KB, the thread keeps only the heights: lines are rendered when they come
-   into view.
+8. Meanwhile, the thread parses the rest. Moves beyond the first screen wait in `PageNavigation.repeat_when_parsed`.
+9. `PageLoader._show_rest` appends the chunks below the first screen, repeats the moves that waited, and posts
+   `PageLoaded`.
+10. `BackgroundLayout.begin` lays out all chunks in the thread (`lay_out_chunks`). It keeps all heights, but at most
+    2,500 lines: other lines are rendered when they come into view.
 
 How `n` finds the next change of a diff:
 
-1. When the diff was opened, `DiffBuilder` built its chunks and laid them out in the thread, and `DiffNavigation.show_chunks`
-   showed them. `open_page` selected the block of the last position on this page, else the first change. The first chunk
-   of each change has its `change_number`; all other chunks have -1.
+1. When the diff was opened, `DiffBuilder` built its chunks in the thread, and `DiffNavigation.show_chunks` showed them.
+   `open_page` selected the block of the last position on this page, else the first change. The first chunk of each
+   change has its `change_number`; all other chunks have -1.
 2. `n` is the command `next_change` in `CHANGE_COMMANDS` (end of diff_navigation.py). It calls
    `DiffNavigation.go_to_change(1)`. If the diff is still loading, the command waits in `ScrollWidget.waiting_commands`.
    During a search, `FindBar.step` goes to the next match instead.

@@ -23,7 +23,7 @@ from octavo.tui.render.layout import block_ranges, deferred_content, render_bloc
 from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.virtual_lines import MAX_KEPT_PAGE_LENGTH, ChunkLayout, RenderedChunks, lay_out_chunks
+from octavo.tui.render.virtual_lines import ChunkLayout
 from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
@@ -254,7 +254,7 @@ class DiffContents(Contents):
             return lambda chunk: render_diff_chunk(context, chunk, side_widths)
 
         key = (width, is_split, styles, id(view_state), view_state.snapshot, deferred, deferred.targets)
-        return ChunkLayout(key, estimate_height, make_renderer, 2, 0, deferred, self.size <= MAX_KEPT_PAGE_LENGTH)
+        return ChunkLayout(estimate_height, make_renderer, 2, 0, deferred, key)
 
     @property
     def size(self) -> int:
@@ -366,34 +366,14 @@ class DiffContents(Contents):
         return [each for block in self.shown_diff.chunks[span.chunk_index].blocks for each in block.walk()]
 
 
-class _Build:
-    """A diff that is being built by the background thread."""
-
-    def __init__(self, changes: DiffChunks, layout: ChunkLayout | None) -> None:
-        self.changes, self._layout = changes, layout
-        self.rendered_chunks: RenderedChunks | None = None
-        self.is_done = threading.Event()
-
-    def steps(self) -> Iterator[object]:
-        """Build and render the chunks. Yields after each chunk, so that the thread can pause or stop."""
-        yield from self.changes.build()
-        if self._layout is not None:
-            self.rendered_chunks = yield from lay_out_chunks(
-                self._layout, self.changes.chunks, range(len(self.changes.chunks))
-            )
-        self.is_done.set()
-
-
 class DiffBuilder:
     """Builds the chunks of a diff, in the background if it is long. Meanwhile the previous diff stays visible."""
 
-    def __init__(
-        self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]
-    ) -> None:
-        """`show_chunks` is called with the built diff and its rendered lines. The lines are None if they are not
-        rendered yet, as for a short diff."""
+    def __init__(self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks], None]) -> None:
+        """`show_chunks` is called with the built diff."""
         self.pane, self.contents, self._show_chunks = pane, contents, show_chunks
-        self._build: _Build | None = None
+        self._unfinished: DiffChunks | None = None
+        """The diff that the background thread is building. None if it builds nothing."""
         self._work: Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
@@ -402,22 +382,19 @@ class DiffBuilder:
         unfinished build is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
-        changes, size = self.contents.diff_to_build(), self.contents.size
-        if size < SHORT_PAGE:
-            self._show(_Build(changes.complete(), None))
+        changes = self.contents.diff_to_build()
+        if self.contents.size < SHORT_PAGE:
+            self._show(changes.complete())
             return
-        self.contents.is_building = True
-        self._build = build = _Build(
-            changes, self.pane.viewport.background.layout_for_page(self.pane.viewport.view_state, size)
-        )
-        self._work = background_thread.begin(self._steps(build), self.pane.viewport.raise_later)
-        if background_thread.wait(build.is_done):
-            self._show(build)
+        self.contents.is_building, self._unfinished, is_built = True, changes, threading.Event()
+        self._work = background_thread.begin(self._steps(changes, is_built), self.pane.viewport.raise_later)
+        if background_thread.wait(is_built):
+            self._show(changes)
 
     def stop(self) -> None:
         if self._work is not None:
             self._work.stop()
-        self._build, self._work, self.contents.is_building = None, None, False
+        self._unfinished, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
         """Stop building, and do not call the `on_shown` that was passed to `build`."""
@@ -431,18 +408,19 @@ class DiffBuilder:
         self.pane.viewport.remove_lines()
         self.pane.find_bar.content_changed()
 
-    def _steps(self, build: _Build) -> Iterator[object]:
-        yield from build.steps()
-        self.pane.call_later(self._show_if_current, build)
+    def _steps(self, changes: DiffChunks, is_built: threading.Event) -> Iterator[object]:
+        yield from changes.build()
+        is_built.set()
+        self.pane.call_later(self._show_if_current, changes)
 
-    def _show_if_current(self, build: _Build) -> None:
-        if build is self._build:
-            self._show(build)
+    def _show_if_current(self, changes: DiffChunks) -> None:
+        if changes is self._unfinished:
+            self._show(changes)
 
-    def _show(self, build: _Build) -> None:
-        self._build, self._work, self.contents.is_building = None, None, False
+    def _show(self, changes: DiffChunks) -> None:
+        self._unfinished, self._work, self.contents.is_building = None, None, False
         on_shown, self._on_shown = self._on_shown, None
-        self._show_chunks(build.changes, build.rendered_chunks)
+        self._show_chunks(changes)
         if on_shown is not None:
             on_shown()
         self.pane.run_waiting_commands()

@@ -20,7 +20,6 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_chunks import DiffChunk, DiffChunks, may_contain
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.threads import FINDING_PREFIX
-from octavo.tui.render.virtual_lines import RenderedChunks
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
@@ -216,9 +215,8 @@ class DiffNavigation:
 
     # Laying out
 
-    def show_chunks(self, chunks: DiffChunks, rendered_chunks: RenderedChunks | None) -> None:
-        """Show a diff that was built. `rendered_chunks` has the lines that the background thread has rendered, or is
-        None if no lines are rendered yet, as for a short diff. The selected block stays in its row."""
+    def show_chunks(self, chunks: DiffChunks) -> None:
+        """Show a diff that was built. The selected block stays in its row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
@@ -229,20 +227,18 @@ class DiffNavigation:
             # The new comparison has other block objects, so replace the selected block by the new object.
             selected = selected._replace(block=self._current_block(selected.block))
         if self.is_unmoved_since_opening:
-            self.pane.reset_lines(rendered_chunks=rendered_chunks)
+            self.pane.reset_lines()
         else:
-            self._lay_out_around(selected, thread_block_key, rendered_chunks)
+            self._lay_out_around(selected, thread_block_key)
         self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
         self.pane.viewport.notify_moved()
 
-    def _lay_out_around(
-        self, selected: BlockSpan | None, thread_block_key: str, rendered_chunks: RenderedChunks | None
-    ) -> None:
+    def _lay_out_around(self, selected: BlockSpan | None, thread_block_key: str) -> None:
         """Replace all lines. The selected block stays in its row. If this block is gone, the block with the key
         `thread_block_key` is shown in that row instead."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
-        self.pane.reset_lines(rendered_chunks=rendered_chunks)
+        self.pane.reset_lines()
         if selected is None:
             return
         span = self._find_span(selected.block)

@@ -49,7 +49,6 @@ from octavo.tui.widgets.short_texts import plural
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.threads import ThreadSummary
-    from octavo.tui.render.virtual_lines import RenderedChunks
 
 CLEAR_DELAY = 0.3
 """Seconds for which the previous page stays visible while the next page is loading."""
@@ -317,15 +316,13 @@ class DiffView(Reader):
     def is_waiting_for_lines(self) -> bool:
         return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
-    def reset_lines(
-        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
-    ) -> None:
+    def reset_lines(self, *, position: ReadingPosition | None = None) -> None:
         """Replace all lines. If the new width of the terminal needs another layout, build the diff again instead."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.build_all()  # The new width of the terminal needs another layout.
             return
         is_unmoved = self.navigation.is_unmoved_since_opening
-        super().reset_lines(position=position, rendered_chunks=rendered_chunks)
+        super().reset_lines(position=position)
         if is_unmoved:
             self.navigation.open_page()
 

@@ -24,7 +24,6 @@ from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.render.threads import ThreadSummary
-    from octavo.tui.render.virtual_lines import RenderedChunks
 
 
 class MultiPageContents(DiffContents):
@@ -135,7 +134,7 @@ class SectionBuilder(DiffBuilder):
         self,
         pane: Reader,
         contents: MultiPageContents,
-        show_chunks: Callable[[DiffChunks, RenderedChunks | None], None],
+        show_chunks: Callable[[DiffChunks], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
         """`keep_selected` is called after lines were replaced, with the block that was selected before, and its row."""
@@ -169,9 +168,7 @@ class SectionBuilder(DiffBuilder):
         if position is not None and top_section in contents.sections:
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
             anchor = position._replace(chunk_index=min(start + offset, stop - 1))
-        viewport.reset_lines(
-            position=anchor, rendered_chunks=viewport.background.rendered_chunks_of(contents.built_diff.chunks)
-        )
+        viewport.reset_lines(position=anchor, reuses_lines=True)
         if selected is not None and (page_chunk_range := contents.range_of(page)):
             cursor.selected = (page_chunk_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)

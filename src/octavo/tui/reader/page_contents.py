@@ -32,7 +32,7 @@ from octavo.tui.render.layout import (
 from octavo.tui.render.layout_context import LayoutContext, ViewState, path_to_block
 from octavo.tui.render.painting import BlockTextFinder, Match, overlay_text, paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, cells, line_blocks
-from octavo.tui.render.virtual_lines import MAX_KEPT_PAGE_LENGTH, ChunkLayout
+from octavo.tui.render.virtual_lines import ChunkLayout
 from octavo.tui.widgets.text_widgets import empty_lines
 
 if TYPE_CHECKING:
@@ -234,28 +234,12 @@ class PageContents(Contents):
             return lambda chunk: render_chunk(context, chunk, line_width)
 
         return ChunkLayout(
-            key=(
-                width,
-                gutter,
-                self._line_width_index,
-                styles,
-                id(view_state),
-                view_state.snapshot,
-                deferred,
-                deferred.targets,
-            ),
             estimate_height=lambda chunk: estimate_height(chunk, line_width),
             make_renderer=make_renderer,
             margin=max(2 + gutter, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
             line_width=line_width,
             deferred=deferred,
-            keeps_lines=self.size <= MAX_KEPT_PAGE_LENGTH,
         )
-
-    @property
-    def size(self) -> int:
-        """Number of characters of the Markdown that is parsed."""
-        return len(self.document.source) if self.document is not None else 0
 
     def chunks(self) -> Sequence[PageChunk]:
         """Return the chunks of what is shown: the parsed part of the page, or its Markdown source."""

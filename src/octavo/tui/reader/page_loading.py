@@ -1,4 +1,4 @@
-"""Parses and renders a page in the background thread, and shows its first screen early. Start at `PageLoader.load`."""
+"""Parses a page in the background thread, and shows its first screen early. Start at `PageLoader.load`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageChunk, split_into_chunks
 from octavo.tui.render.layout_context import ViewState, path_to_block
-from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread, expect_frame
 
 FIRST_BLOCKS = 24
@@ -38,8 +37,6 @@ class ParsedPage(NamedTuple):
 
     document: Document
     chunks: list[PageChunk]
-    rendered_chunks: RenderedChunks | None = None
-    """Heights and lines of chunks that the background thread has rendered. None if it has rendered none."""
 
 
 class PageParse:
@@ -59,8 +56,6 @@ class PageParse:
         Without `needs_first_screen`, only `whole_page` is set."""
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.view_state = markdown, head, key, view_state
-        self.layout: ChunkLayout | None = None
-        """The layout in which the background thread renders the page after parsing. None if it only parses the page."""
         self._restore_key = restore_key
         self._chunks: list[PageChunk] = []
         self._split_count = 0
@@ -72,7 +67,7 @@ class PageParse:
         """Event that is set when `first_screen` or `whole_page` is available."""
 
     def steps(self) -> Iterator[None]:
-        """Parse the page, then render it. Yields after each block or chunk, so that the background thread can pause."""
+        """Parse the page. Yields after each block or chunk, so that the background thread can pause."""
         parse = IncrementalParse(self.markdown)
         deadline = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
@@ -83,15 +78,7 @@ class PageParse:
             if is_enough and self.first_screen is None and self.needs_first_screen:
                 self._set_first_screen((yield from self._split(parse)))
             yield
-        page = yield from self._split(parse)
-        if self.first_screen is None and self.needs_first_screen:
-            self._set_first_screen(page)  # Show few blocks before all of them are rendered: a block may be long.
-            yield
-        if self.layout is not None:
-            page = page._replace(
-                rendered_chunks=(yield from lay_out_chunks(self.layout, page.chunks, range(len(page.chunks))))
-            )
-        self.whole_page = page
+        self.whole_page = yield from self._split(parse)
         self.is_ready.set()
 
     def _set_first_screen(self, page: ParsedPage) -> None:
@@ -155,8 +142,6 @@ class PageLoader:
             for _ in parse.steps():
                 pass
         else:
-            if not is_shown:
-                parse.layout = self.pane.viewport.background.layout_for_page(parse.view_state, len(markdown))
             self._work = background_thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
             if not is_shown:
                 background_thread.wait(parse.is_ready)
@@ -216,7 +201,7 @@ class PageLoader:
         contents.document, contents.page_chunks, contents.is_fully_parsed = page.document, page.chunks, is_complete
         contents.discard_source_chunks()
         self.threads.mark_document(page.document)
-        pane.reset_lines(rendered_chunks=page.rendered_chunks)
+        pane.reset_lines()
         if selected is not None:
             pane.cursor.select_again(selected, row)
         pane.find_bar.content_changed()
@@ -271,11 +256,10 @@ class PageLoader:
             self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()
-            elif shown_count and page.rendered_chunks is not None:
-                pane.viewport.background.use_rendered_chunks(page.rendered_chunks, page.chunks[shown_count:])
+            elif shown_count:
+                pane.viewport.append_chunks(page.chunks[shown_count:])
             else:
-                pane.reset_lines(rendered_chunks=page.rendered_chunks)
-            pane.viewport.update_scroll_bar()
+                pane.reset_lines()
             pane.find_bar.content_changed()
         contents.markdown = parse.markdown
         self.navigation.cancel_waiting_moves()

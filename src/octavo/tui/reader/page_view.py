@@ -47,7 +47,6 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.tui.reader.reading_position import BlockSpan, ReadingPosition
-    from octavo.tui.render.virtual_lines import RenderedChunks
 
 _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")
@@ -392,10 +391,8 @@ class PageView(Reader):
         self.viewport.virtual_lines.lay_out_some(2 * viewport.height)
         return self.viewport.virtual_lines.total
 
-    def reset_lines(
-        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
-    ) -> None:
-        super().reset_lines(position=position, rendered_chunks=rendered_chunks)
+    def reset_lines(self, *, position: ReadingPosition | None = None) -> None:
+        super().reset_lines(position=position)
         self.navigation.restore_if_parsed()
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:

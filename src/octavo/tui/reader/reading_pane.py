@@ -33,7 +33,6 @@ from octavo.tui.widgets.text_widgets import LoadingMessage, ScrollWidget, empty_
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.virtual_lines import RenderedChunks
 
 
 class LoadingState:
@@ -198,11 +197,9 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     # Laying out
 
-    def reset_lines(
-        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
-    ) -> None:
+    def reset_lines(self, *, position: ReadingPosition | None = None) -> None:
         """Replace all lines. See `Viewport.reset_lines`."""
-        self.viewport.reset_lines(position=position, rendered_chunks=rendered_chunks)
+        self.viewport.reset_lines(position=position)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -111,7 +111,7 @@ class ConflictContents(Contents):
             context = LayoutContext(styles, view_state, render_block, available_width=inner_width)
             return lambda chunk: self._render_guarded(context, chunk, inner_width)
 
-        return ChunkLayout((width, styles, id(view_state)), _estimate_height, make_renderer, margin=2, line_width=0)
+        return ChunkLayout(_estimate_height, make_renderer, margin=2, line_width=0)
 
     def chunks(self) -> Sequence[_Chunk]:
         chunks: list[_Chunk] = []

@@ -35,13 +35,7 @@ from octavo.tui.render.layout_context import ViewState
 from octavo.tui.render.painting import BlockTextFinder, Match
 from octavo.tui.render.styled_lines import Line, searched_texts
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.virtual_lines import (
-    MAX_KEPT_PAGE_LENGTH,
-    ChunkLayout,
-    RenderedChunks,
-    VirtualLines,
-    lay_out_chunks,
-)
+from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, VirtualLines, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading
@@ -308,18 +302,16 @@ class Viewport:
             self.covered_rows = rows
             self.update_scroll_bar()
 
-    def reset_lines(
-        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
-    ) -> None:
+    def reset_lines(self, *, position: ReadingPosition | None = None, reuses_lines: bool = False) -> None:
         """Replace all lines by the lines of the current contents. Then scroll to `position`. If `position` is None,
-        stay at the same reading position. `rendered_chunks` has lines that the background thread has rendered."""
+        stay at the same reading position. With `reuses_lines`, chunks that were rendered are not rendered again."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
         position = position or reading_position_of(self.virtual_lines, self.top, self.layout_width)
         self.layout_width = self.pane_width
-        self.virtual_lines = self.background.new_lines(rendered_chunks)
+        self.virtual_lines = self.background.new_lines(reuses_lines=reuses_lines)
         self.lines_changed()
         self.paint_version += 1
         if self.was_painted:
@@ -357,6 +349,12 @@ class Viewport:
     def remove_lines(self) -> None:
         """Remove all lines, and scroll to the top."""
         self.virtual_lines, self.top = _no_lines(), START
+
+    def append_chunks(self, chunks: Sequence[Any]) -> None:
+        """Append the chunks of the part of the page that was parsed last."""
+        self.virtual_lines.extend(chunks)
+        self.update_scroll_bar()
+        self.repaint()
 
     def lay_out_again(self, chunk_index: int) -> None:
         """Render a chunk again, because its block has changed. Other slices of the block are rendered when visible."""
@@ -490,42 +488,18 @@ class BackgroundLayout:
         """True while the background thread renders chunks for the lines that are shown."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
-    def layout_for_page(self, view_state: ViewState, size: int) -> ChunkLayout | None:
-        """Return the layout to render a page of `size` characters in the background. None if the pane has no width."""
-        if self.viewport.pane_width <= 0:
-            return None
-        layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)
-        return layout._replace(keeps_lines=size <= MAX_KEPT_PAGE_LENGTH)
-
-    def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
-        """Return the lines for all chunks of the contents, and store the layout. `rendered_chunks` has heights and
-        lines from the background thread. These are not used if the layout has changed since."""
-        contents = self.viewport.contents
+    def new_lines(self, *, reuses_lines: bool) -> VirtualLines[Any]:
+        """Return the lines for all chunks of the contents, and store the layout. With `reuses_lines`, chunks that were
+        rendered in the same layout keep their lines."""
+        contents, earlier_layout = self.viewport.contents, self._layout
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
-        if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:
-            rendered_chunks = None  # The width, the theme or another part of the layout has changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
-        self._missing = {**rendered_chunks.missing} if rendered_chunks is not None else {}
-        render = layout.recording_renderer(self._missing)
-        return VirtualLines(
-            contents.use_newest_chunks(), layout.estimate_height, render, rendered_chunks, keeps_all=layout.keeps_lines
-        )
-
-    def rendered_chunks_of(self, chunks: Sequence[Any]) -> RenderedChunks | None:
-        """Return the heights and lines of the `chunks` that are already rendered, so that they are not rendered again.
-        None before any lines were rendered."""
-        if self._layout is None:
-            return None
-        shown_chunks = {
-            id(chunk): (height, lines) for chunk, height, lines in self.viewport.virtual_lines.rendered_chunks()
-        }
-        known_chunks = {
-            index: shown_chunks[id(chunk)] for index, chunk in enumerate(chunks) if id(chunk) in shown_chunks
-        }
-        heights = {index: height for index, (height, _) in known_chunks.items()}
-        lines = {index: lines for index, (_, lines) in known_chunks.items() if lines is not None}
-        missing = {chunk: each for chunk, each in self._missing.items() if chunk in shown_chunks}
-        return RenderedChunks(self._layout, heights, lines, missing)
+        chunks, earlier_missing, self._missing = contents.use_newest_chunks(), self._missing, {}
+        virtual_lines = VirtualLines(chunks, layout.estimate_height, layout.recording_renderer(self._missing))
+        if reuses_lines and earlier_layout is not None and earlier_layout.key == layout.key:
+            virtual_lines.reuse_lines(self.viewport.virtual_lines)
+            self._missing |= {id(each): earlier_missing[id(each)] for each in chunks if id(each) in earlier_missing}
+        return virtual_lines
 
     def lay_out_short(self) -> None:
         """Render all chunks if the page has at most `MAX_LINES_AT_ONCE` lines. Otherwise, do nothing."""
@@ -540,7 +514,7 @@ class BackgroundLayout:
         self.lay_out_short()
         if not virtual_lines.estimated_count or not self.viewport.contents.is_fully_parsed:
             self.viewport.update_scroll_bar()
-            return  # Nothing is left to render, or the background thread will render the parsed page.
+            return  # Nothing is left to render, or the page must be parsed first.
         self.stop()
         virtual_lines.outdated_indexes.clear()
         self._virtual_lines = virtual_lines
@@ -561,24 +535,13 @@ class BackgroundLayout:
             return
         self.stop()
         if virtual_lines is self.viewport.virtual_lines:
-            self.use_rendered_chunks(rendered_chunks)
-            self.viewport.continue_work()
-
-    def use_rendered_chunks(self, rendered_chunks: RenderedChunks, more_chunks: Sequence[Any] = ()) -> None:
-        """Append the chunks `more_chunks`. Use the heights and lines in `rendered_chunks`, unless the width or the
-        theme has changed since they were rendered."""
-        if self._layout is not None and rendered_chunks.layout.key == self._layout.key:
             self._missing |= {
                 chunk: missing for chunk, missing in rendered_chunks.missing.items() if chunk not in self._missing
             }
-        else:
-            # The layout has changed since, so the heights are wrong.
-            rendered_chunks = rendered_chunks._replace(heights={}, lines={})
-        self.viewport.virtual_lines.extend(more_chunks, rendered_chunks)
-        self._forget_outdated()
-        self.viewport.update_scroll_bar()
-        if more_chunks:
-            self.viewport.repaint()
+            virtual_lines.use_rendered_chunks(rendered_chunks)
+            self._forget_outdated()
+            self.viewport.update_scroll_bar()
+            self.viewport.continue_work()
 
     # Deferred content
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from octavo.tui.render.deferred import DeferredContent, MissingContents
 
 U = TypeVar("U")
-MAX_KEPT_CHUNKS = 600
-"""Maximum number of chunks whose lines are kept in memory."""
 MAX_KEPT_LINES = 2500
 """Maximum number of lines that are kept in memory. The lines of the last rendered chunk are always kept."""
 
@@ -30,17 +28,10 @@ class VirtualLines(Generic[U]):
     chunk never moves the chunks above it."""
 
     def __init__(
-        self,
-        chunks: Sequence[U],
-        estimate_height: Callable[[U], int],
-        render: Callable[[U], list[Line]],
-        rendered_chunks: RenderedChunks | None = None,
-        *,
-        keeps_all: bool = False,
+        self, chunks: Sequence[U], estimate_height: Callable[[U], int], render: Callable[[U], list[Line]]
     ) -> None:
-        """`rendered_chunks` has results of the background thread. `keeps_all` keeps all rendered lines in memory."""
         self.chunks: list[U] = []
-        self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
+        self._estimate_height, self._render = estimate_height, render
         self._heights: list[int] = []
         self.total = 0
         """Number of lines of all chunks. Estimated for chunks that are not rendered yet."""
@@ -49,34 +40,32 @@ class VirtualLines(Generic[U]):
         self._kept_line_count = 0
         self.outdated_indexes: set[int] = set()
         """Indexes of chunks that changed since the background thread began. The lines from that thread are not used."""
-        self.extend(chunks, rendered_chunks)
+        self.extend(chunks)
 
     def __len__(self) -> int:
         return len(self.chunks)
 
-    def extend(self, chunks: Sequence[U], rendered_chunks: RenderedChunks | None = None) -> None:
-        """Append chunks at the end. `rendered_chunks` has heights and lines that the background thread has rendered."""
-        rendered_heights = rendered_chunks.heights if rendered_chunks is not None else {}
-        for index, chunk in enumerate(chunks, len(self.chunks)):
-            height = rendered_heights[index] if index in rendered_heights else self._estimate_height(chunk)
-            self.total += height
-            self._heights.append(height)
+    def extend(self, chunks: Sequence[U]) -> None:
+        """Append chunks at the end."""
+        heights = [self._estimate_height(chunk) for chunk in chunks]
         self.chunks += chunks
+        self._heights += heights
+        self.total += sum(heights)
         self._is_exact += bytes(len(chunks))
-        if rendered_chunks is not None:
-            self.use_rendered_chunks(rendered_chunks)
+
+    def reuse_lines(self, earlier_lines: VirtualLines[U]) -> None:
+        """Use the lines of the chunks that are rendered in `earlier_lines`, so that they are not rendered again."""
+        earlier_indexes = {id(chunk): index for index, chunk in enumerate(earlier_lines.chunks)}
+        for index, chunk in enumerate(self.chunks):
+            earlier_index = earlier_indexes.get(id(chunk))
+            if earlier_index is not None and earlier_lines._is_exact[earlier_index]:
+                self._store(index, earlier_lines._heights[earlier_index], earlier_lines._lines.get(earlier_index))
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
         """Store heights and lines of the background thread. Skip chunks that were changed or rendered meanwhile."""
         for index, height in rendered_chunks.heights.items():
-            if self._is_exact[index] or index in self.outdated_indexes:
-                continue
-            self._is_exact[index] = 1
-            self.total += height - self._heights[index]
-            self._heights[index] = height
-            if (lines := rendered_chunks.lines.get(index)) is not None:
-                self._lines[index] = lines
-                self._kept_line_count += height
+            if not self._is_exact[index] and index not in self.outdated_indexes:
+                self._store(index, height, rendered_chunks.lines.get(index))
 
     def lay_out_some(self, line_count: int) -> None:
         """Render chunks that are not rendered yet, from the top down, until `line_count` lines are rendered."""
@@ -113,17 +102,21 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Store and return the lines of a chunk. Drop the least recently used lines if too many are in memory."""
-        self._kept_line_count += len(lines) - len(self._lines.pop(index, ()))
-        self._lines[index] = lines
-        while not self._keeps_all and (
-            len(self._lines) > MAX_KEPT_CHUNKS or (self._kept_line_count > MAX_KEPT_LINES and len(self._lines) > 1)
-        ):
-            self._kept_line_count -= len(self._lines.popitem(last=False)[1])
-        self.total += len(lines) - self._heights[index]
-        self._heights[index] = len(lines)
-        self._is_exact[index] = 1
+        """Store and return the lines of a chunk."""
+        self._kept_line_count -= len(self._lines.pop(index, ()))
+        self._store(index, len(lines), lines)
         return lines
+
+    def _store(self, index: int, height: int, lines: list[Line] | None) -> None:
+        """Store the height and lines of a chunk. Drop the least recently used lines if too many are in memory."""
+        self.total += height - self._heights[index]
+        self._heights[index] = height
+        self._is_exact[index] = 1
+        if lines is not None:
+            self._lines[index] = lines
+            self._kept_line_count += height
+        while self._kept_line_count > MAX_KEPT_LINES and len(self._lines) > 1:
+            self._kept_line_count -= len(self._lines.popitem(last=False)[1])
 
     def drop_lines(self, index: int) -> None:
         """Drop the outdated lines of a chunk, so that it is rendered again when it is next visible."""
@@ -131,22 +124,10 @@ class VirtualLines(Generic[U]):
         self._is_exact[index] = 0
         self.outdated_indexes.add(index)
 
-    def rendered_chunks(self) -> Iterator[tuple[U, int, list[Line] | None]]:
-        """Yield each rendered chunk, its number of lines, and its lines, or None if these are not in memory."""
-        for index, chunk in enumerate(self.chunks):
-            if self._is_exact[index]:
-                yield chunk, self._heights[index], self._lines.get(index)
-
-
-MAX_KEPT_PAGE_LENGTH = 256 * 1024
-"""All lines of a page with at most this number of characters are kept in memory."""
-
 
 class ChunkLayout(NamedTuple):
     """Layout of chunks at the current width and theme: how they are rendered and estimated."""
 
-    key: tuple[Any, ...]
-    """Two layouts with equal keys render the same lines."""
     estimate_height: Callable[[Any], int]
     """Returns the approximate number of lines of a chunk without rendering it."""
     make_renderer: Callable[[], Callable[[Any], list[Line]]]
@@ -154,8 +135,8 @@ class ChunkLayout(NamedTuple):
     margin: int
     line_width: int
     deferred: DeferredContent | None = None
-    keeps_lines: bool = True
-    """True if all rendered lines are kept in memory. False for long pages."""
+    key: tuple[Any, ...] = ()
+    """Two layouts of a diff with equal keys render the same lines. Empty for other contents."""
 
     def recording_renderer(self, missing: dict[int, MissingContents]) -> Callable[[Any], list[Line]]:
         """Return a function that renders a chunk. It stores missing deferred content in `missing`, by `id(chunk)`."""
@@ -176,11 +157,10 @@ class ChunkLayout(NamedTuple):
 class RenderedChunks(NamedTuple):
     """Heights and lines of chunks that the background thread has rendered."""
 
-    layout: ChunkLayout
     heights: dict[int, int]
     """Number of lines of each rendered chunk, by index of the chunk."""
     lines: dict[int, list[Line]]
-    """Lines of each rendered chunk, by index of the chunk. Empty for a long page, whose lines are not kept."""
+    """Lines of the first rendered chunks, up to about `MAX_KEPT_LINES` lines, by index of the chunk."""
     missing: dict[int, MissingContents]
     """Deferred content that a chunk needs and that was not loaded, by `id()` of the chunk."""
 
@@ -190,12 +170,14 @@ def lay_out_chunks(
 ) -> Generator[None, None, RenderedChunks]:
     """Render the chunks at `indexes`, and return their heights and lines. Yields None after each chunk, so
     that the background thread can pause or stop."""
-    result = RenderedChunks(layout, {}, {}, {})
+    result = RenderedChunks({}, {}, {})
     render = layout.recording_renderer(result.missing)
+    line_count = 0
     for index in indexes:
         lines = render(chunks[index])
         result.heights[index] = len(lines)
-        if layout.keeps_lines:
+        line_count += len(lines)
+        if line_count <= MAX_KEPT_LINES:
             result.lines[index] = lines
         yield
     return result
