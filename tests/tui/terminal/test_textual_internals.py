@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from collections import defaultdict
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
+from textual.strip import Strip
 from textual.widgets import Static
 
 from octavo.tui.terminal import replaced_parts, textual_internals
@@ -178,6 +181,32 @@ async def test_replaced_worker_that_never_started_is_closed() -> None:
         assert getcoroutinestate(first) == CORO_CLOSED
         await last.wait()
     assert done == [2]
+
+
+def test_strip_makes_a_cache_when_it_is_first_used() -> None:
+    strip = Strip([Segment("harbour"), Segment(" master")])
+    caches = {name for name in Strip.__slots__ if name.endswith("_cache")} - {"_render_cache"}
+    assert not [name for name in caches if is_set(strip, name)]
+
+    assert strip.crop(3, 9) is strip.crop(3, 9)
+
+    assert [name for name in caches if is_set(strip, name)] == ["_crop_cache"]
+    textuals = Strip([])
+    inspect.unwrap(Strip.__init__)(textuals, [])
+    assert {name: getattr(strip, name)._maxsize for name in caches} == {
+        name: getattr(textuals, name)._maxsize for name in caches
+    }
+    with pytest.raises(AttributeError):
+        getattr(strip, "_unknown_cache")  # noqa: B009  # A type checker would refuse `strip._unknown_cache`.
+
+
+def is_set(strip: Strip, name: str) -> bool:
+    """Return whether an attribute of a strip has a value. `hasattr` would make the cache."""
+    try:
+        object.__getattribute__(strip, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def test_installed_textual_has_all_known_parts() -> None:

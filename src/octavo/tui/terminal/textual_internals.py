@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any
 
+from rich.segment import Segment
 from textual._compositor import Compositor
 from textual._parser import ParseError as ParseError
 from textual._xterm_parser import XTermParser as TextualParser
 from textual.app import App
 from textual.binding import Binding, BindingsMap
-from textual.cache import LRUCache
+from textual.cache import FIFOCache, LRUCache
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.events import Event, Key, Mount
@@ -29,7 +30,7 @@ from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
 from textual.worker import Worker
 
-from octavo.tui.terminal.replaced_parts import replaces
+from octavo.tui.terminal.replaced_parts import UNREPLACED_PARTS, replaces
 
 
 class CachedStylesheet(Stylesheet):
@@ -233,6 +234,38 @@ def bindings_of_key(screen: Screen[Any], key: str) -> list[tuple[DOMNode, Bindin
     the key first. If several bindings have priority, the last of them gets the key."""
     chain = screen._binding_chain
     return [(node, binding) for node, bindings in chain for binding in bindings.key_to_bindings.get(key, ())]
+
+
+_CACHE_SIZES = {
+    "_divide_cache": 4,
+    "_crop_cache": 16,
+    "_style_cache": 16,
+    "_filter_cache": 4,
+    "_line_length_cache": 4,
+    "_crop_extend_cache": 4,
+    "_offsets_cache": 4,
+}
+"""The caches of a strip, and how many results each keeps."""
+
+
+@replaces(Strip, "__init__", 0xFAF8C6FC)
+def _make_strip(_: object, strip: Strip, segments: Iterable[Segment], cell_length: int | None = None) -> None:
+    """Make a strip without caches. Most would stay empty, and seven empty caches need five times its memory."""
+    strip._segments, strip._cell_length = list(segments), cell_length
+    strip._render_cache = strip._link_ids = strip._cell_count = None
+
+
+def _make_cache(strip: Strip, name: str) -> FIFOCache[Any, Any]:
+    """Make a cache of a strip when it is first used."""
+    if name not in _CACHE_SIZES:
+        raise AttributeError(name)
+    cache: FIFOCache[Any, Any] = FIFOCache(_CACHE_SIZES[name])
+    setattr(strip, name, cache)
+    return cache
+
+
+if (Strip, "__init__") not in UNREPLACED_PARTS:
+    Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]  # Python calls it for attributes that are not set.
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
