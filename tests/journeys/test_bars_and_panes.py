@@ -152,6 +152,15 @@ async def test_change_request_below_80_columns_shows_one_pane_at_a_time(stage: S
         assert "REVIEW REQUESTED" not in run.text
 
 
+async def test_queued_change_is_named_in_full_at_80_columns(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await run.see("#2")
+        await run.press("enter")
+        await run.see("change 1 of 1 · 1 thread")
+        await run.press("d")
+        await run.see("Resolving thread", "page 1 of 1 · change 1 of 1 · 1 th…  1 change queued")
+
+
 VIEWS = ("1", "2", "3", "4")
 
 

@@ -245,10 +245,11 @@ class StatusBar(_Bar):
         width = self.content_size.width
         left = Content(f" {self.crumbs}")
         right = self._right_part(self.summary)
-        if self.shell.workspace.news.summary and left.cell_length + right.cell_length + 2 > width:
-            right = self._right_part("")  # The summary comes back as soon as the news is dismissed.
-        # The location keeps at least a third of the width.
-        right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
+        max_width = max(width - left.cell_length - 2, width * 2 // 3)  # The path keeps at least a third of the width.
+        if (excess_width := right.cell_length - max_width) > 0:
+            # Unsent writes and news matter more than the summary.
+            right = self._right_part(shorten(self.summary, max(len(self.summary) - excess_width, 1)))
+        right = right.truncate(max_width, ellipsis=True)
         left = Content(f" {shorten_path(self.crumbs, max(width - right.cell_length - 3, 0))}")
         gap_width = width - left.cell_length - right.cell_length
         if gap_width < 0:
