@@ -262,6 +262,19 @@ def test_limit_is_for_the_rows_of_the_chosen_space(demo: CommandLine) -> None:
         assert reader.call("list_inbox", limit=1)["items"] == everything[:1]
 
 
+@needs_mcp
+def test_list_with_more_items_than_the_limit_is_marked_as_truncated(demo: CommandLine) -> None:
+    with connected_agent(demo, "--demo") as reader:
+        for name, arguments in (("list_inbox", {}), ("list_changes", {"status": "all"}), ("search", {"words": "the"})):
+            complete = reader.call(name, limit=100, **arguments)
+            assert "truncated" not in complete
+            count = len(complete["items"])
+            assert "truncated" not in reader.call(name, limit=count, **arguments)
+            shortened = reader.call(name, limit=count - 1, **arguments)
+            assert shortened["truncated"]
+            assert shortened["items"] == complete["items"][:-1]
+
+
 @pytest.mark.before_release("spaces1")
 @needs_mcp
 @pytest.mark.parametrize("spaces", [("handbook", "--space", "limpet"), ("handbook,limpet",)])

@@ -211,7 +211,7 @@ async def _list_inbox(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     options = toolbox.options("inbox", "--all")
     await InboxList(toolbox.session, options).print()
     items = [each for each in options.sink if toolbox.may_read((each["space"] or {}).get("id", ""))]
-    return _limit_items({"items": items[: _limit(arguments)]}, "items")
+    return _limit_items({"items": items}, "items", max_count=_limit(arguments))
 
 
 async def _list_changes(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -219,22 +219,22 @@ async def _list_changes(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any
     for space in await toolbox.chosen_spaces(arguments.get("space", "")) or ("",):
         status = arguments.get("status", "open")
         space_options = [f"--space={space}"] if space else []
-        options = toolbox.options("changes", f"--status={status}", f"--limit={_limit(arguments)}", *space_options)
+        options = toolbox.options("changes", f"--status={status}", f"--limit={_limit(arguments) + 1}", *space_options)
         await ChangeList(toolbox.session, options).print()
         items += options.sink
-    return _limit_items({"items": items[: _limit(arguments)]}, "items")
+    return _limit_items({"items": items}, "items", max_count=_limit(arguments))
 
 
 async def _search(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     items: list[Any] = []
     for space in await toolbox.chosen_spaces(arguments.get("space", "")) or ("",):
         options = toolbox.options(
-            "search", f"--limit={_limit(arguments)}", *([f"--space={space}"] if space else []), "placeholder"
+            "search", f"--limit={_limit(arguments) + 1}", *([f"--space={space}"] if space else []), "placeholder"
         )
         options.words = str(arguments["words"]).split()
         await Search(toolbox.session, options).print()
         items += options.sink
-    return _limit_items({"items": items[: _limit(arguments)]}, "items")
+    return _limit_items({"items": items}, "items", max_count=_limit(arguments))
 
 
 async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -326,14 +326,14 @@ def _limit(arguments: Arguments) -> int:
     return max(1, min(100, int(arguments.get("limit", 30))))
 
 
-def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return `row`, with its list `name` shortened so that the result of the tool is not too long. `next` is then the
-    `key` of the first item that is left out."""
+def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref", max_count: int | None = None) -> dict[str, Any]:
+    """Return `row`, with its list `name` shortened to `max_count` items, and so that the result of the tool is not too
+    long. If items are left out, `truncated` is True, and `next` is the `key` of the first of them."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept_items: list[Any] = []
     for item in row[name]:
         length_left -= _length(item) + 2
-        if length_left < 0:
+        if length_left < 0 or len(kept_items) == max_count:
             return {**row, name: kept_items, "truncated": True, "next": item.get(key)}
         kept_items.append(item)
     return row
@@ -368,7 +368,10 @@ def _length(value: Any) -> int:
 
 _REF = {"type": "string", "description": "A change request, such as handbook/7."}
 _PAGE = {"type": "string", "description": "The path, id or title of the page."}
-_LIMIT = {"type": "integer", "description": "The largest number of items: at most 100, default 30."}
+_LIMIT = {
+    "type": "integer",
+    "description": "The largest number of items: at most 100, default 30. If there are more, truncated is true.",
+}
 _SPACE = {
     "type": "string",
     "description": "The title, short name or id of a space. Without it, the spaces that Octavo was started with, else the "
