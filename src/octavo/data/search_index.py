@@ -341,7 +341,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Return the numbers of indexed pages, threads and replies in `spaces`. None stands for all spaces."""
+        """Return the numbers of indexed pages, threads and replies in `spaces`, or in all spaces if it is None."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space_id: str) -> tuple[PageName, ...]:

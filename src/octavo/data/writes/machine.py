@@ -262,7 +262,7 @@ class NewWrite:
     block_text: str = ""
     """Beginning of the text of the block that a new comment is on. Empty if unknown, or for the old side of a diff."""
     condition: Transaction[bool] | None = None
-    """Returns whether to add the write, in the transaction that adds it. None adds the write in any case."""
+    """Returns whether to add the write, in the transaction that adds it. If None, the write is always added."""
 
 
 @dataclass(frozen=True)

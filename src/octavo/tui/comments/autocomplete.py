@@ -101,7 +101,7 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the choice that `typed` names, or `typed` if no choice can match. None keeps the list open."""
+        """Return the choice that `typed` names, or `typed` if no choice can match. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -168,7 +168,7 @@ class MemberCompletions(Completions[User]):
         return [(each, matched) for each, matched in sorted(matches, key=lambda each: -round(each[1].score))]
 
     def final_value(self, typed: str) -> User | str | None:
-        """Return `typed` if it ends with a space and matches no member. None keeps the list open."""
+        """Return `typed` if it ends with a space and matches no member. None to keep the list open."""
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
@@ -193,7 +193,7 @@ class EmojiCompletions(Completions[NamedEmoji]):
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji for a text such as `tada:`, or `typed` if no emoji can match. None keeps the list open."""
+        """Return the emoji for a text such as `tada:`, or `typed` if no emoji can match. None to keep the list open."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None

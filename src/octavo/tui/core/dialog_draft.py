@@ -101,8 +101,8 @@ class DialogDraft:
         self.autosave(self._initial)
 
     def deletion(self) -> Callable[[], None]:
-        """Return a function that calls `delete`, unless the user has changed the draft since. Call this before the text
-        is sent."""
+        """Return a function that calls `delete`, unless the user has changed the draft since. Call this before
+        sending."""
         sent_text = self.text
 
         def delete_if_unchanged() -> None:

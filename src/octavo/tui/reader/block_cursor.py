@@ -177,7 +177,7 @@ class BlockCursor(PanePart):
             self.select(spans[0] if is_down else spans[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
-        """Select a block, and scroll to it by the rule `scroll_to`. None does not scroll."""
+        """Select a block, and scroll to it by the rule `scroll_to`. If `scroll_to` is None, do not scroll."""
         chunk_index, first, last, block = span
         self.selected = (chunk_index, block)
         if scroll_to is not None:

@@ -294,7 +294,7 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore `position` when the page `key` is shown and parsed up to it. None cancels an earlier request."""
+        """Restore `position` when the page `key` is shown and parsed up to it. If None, cancel an earlier request."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 

@@ -76,8 +76,8 @@ class ReadingPositions:
         return position_from_json(_positions_in(self._state.get_value(_POSITIONS_KEY)).get(page_key))
 
     def remember(self, page_key: str, position: ReadingPosition | None) -> None:
-        """Store the position in a page. None deletes the stored position. If there are too many pages, the page that
-        was not read for longest is dropped."""
+        """Store the position in a page. If `position` is None, delete the stored position. If there are too many pages,
+        the page that was not read for longest is dropped."""
 
         def change(stored: object) -> dict[str, Any]:
             other_positions = [each for each in _positions_in(stored).items() if each[0] != page_key]

@@ -33,7 +33,7 @@ class DialogContent:
 
     info_rows: tuple[InfoRow, ...]
     intro: str | None = None
-    """Text that replaces the introduction. None keeps the introduction."""
+    """Text that replaces the introduction. If None, the introduction stays."""
     text_below: str = ""
     """Text below the rows of the checks."""
     blocked: str = ""

@@ -77,7 +77,7 @@ class Choices:
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
-        """Store `kind` as the choice for the conflict `name`. None removes the choice."""
+        """Store `kind` as the choice for the conflict `name`. If `kind` is None, remove the choice."""
         self._change({name}, {name: kind} if kind is not None else {}, ())
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:

@@ -134,7 +134,7 @@ class OpenConflicts:
 
     @property
     def names(self) -> list[str]:
-        """Names of the conflicts that you can resolve: first those on pages, then tree conflicts."""
+        """Names of the conflicts that you can resolve: first the conflicts on pages, then tree conflicts."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
