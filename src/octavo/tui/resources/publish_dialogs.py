@@ -39,7 +39,7 @@ class SiteSnapshot:
     structure: SiteStructure
     link_count: int | None
     """Number of active share links. None if they cannot be loaded."""
-    redirects: int | None
+    redirect_count: int | None
     """Number of redirects. None if they cannot be loaded."""
 
     @property
@@ -147,8 +147,10 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
     if count:
         requests_text = plural(count, "unmerged change request")
         info_rows.append(InfoRow("note", "not shown", f"changes in {requests_text} (visitors see only main)"))
-    if snapshot.redirects:
-        info_rows.append(InfoRow("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
+    if snapshot.redirect_count:
+        info_rows.append(
+            InfoRow("note", "redirects", f"{plural(snapshot.redirect_count, 'redirect')} will become active.")
+        )
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
@@ -165,8 +167,10 @@ def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
         info_rows.append(
             InfoRow("care", "share links", f"{plural(snapshot.link_count, 'share link')} will stop working.")
         )
-    if snapshot.redirects:
-        info_rows.append(InfoRow("care", "redirects", f"{plural(snapshot.redirects, 'redirect')} will stop working."))
+    if snapshot.redirect_count:
+        info_rows.append(
+            InfoRow("care", "redirects", f"{plural(snapshot.redirect_count, 'redirect')} will stop working.")
+        )
     if site.visibility == "public":
         info_rows.append(
             InfoRow(
