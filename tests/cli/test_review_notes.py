@@ -270,7 +270,7 @@ def test_notes_without_a_block_are_named_and_the_others_imported(demo: CommandLi
     notes.write_text("\n".join(map(json.dumps, rows)))
     ran = demo.run("review", "harbour-api/7", "--demo", "--import", str(notes))
     assert (ran.code, ran.out) == (6, "3 notes: 1 proposed, 2 not placed.\n")
-    assert "notes.jsonl:2: the quote is not in concepts/time any more." in ran.err
+    assert "notes.jsonl:2: the quote is not in concepts/time anymore." in ran.err
     assert "notes.jsonl:3: there is no page concepts/tide." in ran.err
     ran = demo.run("review", "harbour-api/7", "--demo", "--discard-proposed", "--source", "vale")
     assert (ran.code, ran.out) == (0, "Discarded 0 proposed notes.\n")

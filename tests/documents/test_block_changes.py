@@ -193,9 +193,9 @@ def test_note_for_an_older_revision_follows_its_block() -> None:
 @pytest.mark.parametrize(
     ("key", "quote", "reason"),
     [
-        ("nothing", "", "there is no such block in time any more"),
-        ("", "What a quite different sentence about mountains", "the quote is not in time any more"),
-        ("", "no", "the quote is not in time any more"),
+        ("nothing", "", "there is no such block in time anymore"),
+        ("", "What a quite different sentence about mountains", "the quote is not in time anymore"),
+        ("", "no", "the quote is not in time anymore"),
         ("", "paragraph", "the quote is in 2 blocks of time"),
     ],
 )

@@ -173,7 +173,7 @@ async def seed(run: Run) -> list[str]:
 
 async def review(run: Run, key: str) -> Effort:
     """Open each change request, and press a key on each page until all faults of the page were selected, or until the
-    key does not move any more."""
+    key does not move anymore."""
     effort = Effort()
     await run.press("3")
     for number in range(len(REQUESTS)):

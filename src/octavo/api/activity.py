@@ -28,4 +28,4 @@ class Activity:
     only_reads: bool = True
     """False if the request may have changed something on the server."""
     given_up: bool = False
-    """True if the request was canceled because no caller waited for its response any more."""
+    """True if the request was canceled because no caller waited for its response anymore."""

@@ -92,7 +92,7 @@ class BlockFinder:
         if (similar := self._after.most_similar(quote)) is not None:
             return FoundBlock(similar, "likely", "after")
         missing_phrase = "the quote is not" if quote else "there is no such block"
-        return f"{missing_phrase} in {self._page_label} any more"
+        return f"{missing_phrase} in {self._page_label} anymore"
 
     def _find_by_key(
         self, key: str, sides: Sequence[tuple[Side, _PageVersion]], read_version: Document | None

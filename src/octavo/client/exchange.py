@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 USER_AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
-"""HTTP statuses of responses without a body. After a delete, they mean that the item does not exist any more."""
+"""HTTP statuses of responses without a body. After a delete, they mean that the item does not exist anymore."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 3
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")

@@ -311,7 +311,7 @@ class OfflineSpaces:
             self._save_or_delete(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Store the result of a download, and unpin responses in `pinned` that are not needed any more. Return False if
+        """Store the result of a download, and unpin responses in `pinned` that are not needed anymore. Return False if
         Octavo must try again later."""
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failure_by_url = {each.needed.url: each for each in syncer.failures(planner.owner)}
@@ -366,7 +366,7 @@ class OfflineSpaces:
 
     def _save_or_delete(self, space_id: str, *, is_new: bool = False, begins: bool = False) -> None:
         """Store a space in state.db, or delete it there if it was removed. A missing space is added only if `is_new`.
-        The stored state `waiting`, by which others request a sync, stays until a download `begins`."""
+        The stored state `waiting`, by which other processes request a sync, stays until a download `begins`."""
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:

@@ -51,7 +51,7 @@ def parse(markdown: str) -> Document:
 
 
 class IncrementalParse:
-    """Parses a page block by block. A block does not change any more after it was yielded."""
+    """Parses a page block by block. A block does not change anymore after it was yielded."""
 
     def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
         """Prepare to parse `markdown` in steps of about `slice_length` characters."""

@@ -56,9 +56,9 @@ class LocalChange(NamedTuple):
     action: str
     """Words that follow “Could not”, such as “snooze it”."""
     apply: Callable[[], Awaitable[object]]
-    """Makes the change. Returns False if the change is not possible any more."""
+    """Makes the change. Returns False if the change is not possible anymore."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. Returns False if that is not possible any more. None for a change without undo."""
+    """Undoes the change. Returns False if that is not possible anymore. None for a change without undo."""
     undo_message: str = ""
 
 

@@ -119,7 +119,7 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope
 
 
 def _grant_again(update: Any) -> Operation[Any]:
-    """Return the operation that gives a role as `update` does, but also if the member or team has no role any more."""
+    """Return the operation that gives a role as `update` does, but also if the member or team has no role anymore."""
     if isinstance(update, permissions.UpdateTeam):
         return permissions.Grant(at=update.at, role=update.role, teams=(update.team_id,))
     return permissions.Grant(at=update.at, role=update.role, users=(update.user_id,))
@@ -128,8 +128,8 @@ def _grant_again(update: Any) -> Operation[Any]:
 def undo_of_roles(
     live: Live, arguments: Arguments, *role_kinds: tuple[Resource[Any], str, Callable[[Any], Any]]
 ) -> UndoFactory:
-    """Return a function that returns the operations to restore the cached roles, None if a role is unknown.
-    `role_kinds` has kinds that get roles, each with the name of its ID argument and a function for the sent IDs."""
+    """Return a function that returns the operations to restore the cached roles, or None if a role is unknown.
+    `role_kinds` are kinds of roles, each with the name of its ID argument, and a function for an operation's IDs."""
     lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in role_kinds]
 
     def ops(operation: Any) -> list[Operation[Any]] | None:
