@@ -132,7 +132,7 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, requested_at: datetime | None = None) -> None:
-        """Cache a response in the background, unless a newer one is stored. The default of `requested_at` is now."""
+        """Cache a response in the background, unless a newer response is stored. By default, `requested_at` is now."""
         url, is_immutable = encode(op).url, never_changes(op)
         unwritten = self._unwritten[url] = (value, requested_at or self._now())
 

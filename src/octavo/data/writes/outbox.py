@@ -336,7 +336,8 @@ class Outbox:
         }
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user, or first search for its result. Delete its draft. Raises NotSaved."""
+        """Send an entry that waits for the user. If it may have been sent, first search for its result. Delete its
+        draft. Raises NotSaved."""
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:

@@ -145,7 +145,7 @@ def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
-    """Return `inside` between two brackets that are as tall. An empty `left` or `right` stands for no bracket."""
+    """Return `inside` between two brackets of its height. An empty `left` or `right` stands for no bracket."""
     if not inside.is_tall:
         return FormulaBox((f"{left}{inside.baseline_row}{right}",))
     return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], fixes_spaces=False)

@@ -307,7 +307,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table and load its rows after `delay` seconds. With `force`, load also lists marked unavailable."""
+        """Show a table and load its rows after `delay` seconds. With `force`, also load lists marked as unavailable."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
