@@ -453,7 +453,7 @@ class _TextTraits:
         return Counter(self.text.split())
 
     @cached_property
-    def repeats(self) -> int:
+    def repeat_count(self) -> int:
         """Number of words that occurred earlier in the text."""
         return self.words.total() - len(self.words)
 
@@ -462,7 +462,7 @@ class _TextTraits:
         # Most texts share too few distinct words. Counting these is ten times faster than the exact comparison.
         shared_count = len(self.words.keys() & other.words.keys())
         return (
-            shared_count + min(self.repeats, other.repeats) >= needed_count
+            shared_count + min(self.repeat_count, other.repeat_count) >= needed_count
             and (self.words & other.words).total() >= needed_count
         )
 

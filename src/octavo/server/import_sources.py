@@ -109,13 +109,13 @@ class ImportedFiles:
     """The imported files by path. Also counts the pages that were found, and the pages that could be read."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    pages_found: int = 0
-    pages_read: int = 0
+    found_page_count: int = 0
+    read_page_count: int = 0
 
     def add(self, path: str, markdown: str) -> None:
         """Add the Markdown of a page. If another file has this path, a number is added to the path."""
         self.files[_free_path(path, self.files)] = markdown.encode("utf-8", "replace")
-        self.pages_read += 1
+        self.read_page_count += 1
 
 
 def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
@@ -134,7 +134,7 @@ def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
 
 
 def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
-    imported = ImportedFiles(pages_found=1)
+    imported = ImportedFiles(found_page_count=1)
     if source != "docx" and b"\0" in download.data:
         raise ConversionFailure("is not text")
     stem = _stem_of_url(download.url)
@@ -180,12 +180,12 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
     waiting_urls = deque([_page_url(first_file.url)])
     seen_urls = {_page_url(first_file.url)}
     downloads = {_page_url(first_file.url): first_file}
-    pages_found = 0
+    found_page_count = 0
     while waiting_urls:
         page_url = waiting_urls.popleft()
         if page_url in read_pages:
             continue
-        pages_found += 1
+        found_page_count += 1
         if len(read_pages) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT_SECONDS:
             continue
         try:
@@ -193,7 +193,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             urls_after_redirects[page_url] = final_url = _page_url(download.url)
             is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
-                pages_found -= 1  # the link was counted, but leads to no further page in the folder
+                found_page_count -= 1  # the link was counted, but leads to no further page in the folder
                 continue
             if _is_too_long(unquote(final_url.removeprefix(folder_url))):
                 continue
@@ -208,11 +208,11 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
                 waiting_urls.append(linked_url)
     paths = _file_paths(folder_url, list(read_pages))
     targets = paths | {page_url: paths[final] for page_url, final in urls_after_redirects.items() if final in paths}
-    imported = ImportedFiles(pages_found=pages_found)
+    imported = ImportedFiles(found_page_count=found_page_count)
     for page_url, (download, page) in read_pages.items():
         with suppress(ConversionFailure):
             imported.add(paths[page_url], page.markdown(_link_rewriter(page.base_url(download.url), targets)))
-    if not imported.pages_read:
+    if not imported.read_page_count:
         raise ImportFailure("There is no HTML page at this URL that can be read")
     return imported
 
@@ -290,12 +290,12 @@ def _read_archive(data: bytes) -> ImportedFiles:
                     files[path] = archive.read(info)
                 except _UNREADABLE:
                     # A damaged or encrypted page counts as found, but not as read.
-                    imported.pages_found += _is_page(path)
+                    imported.found_page_count += _is_page(path)
     except _UNREADABLE:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
     # Files that are not converted come first, because they keep their names.
     for path, content in sorted(_without_top_folder(files).items(), key=lambda item: _is_converted(item[0])):
-        imported.pages_found += _is_page(path)
+        imported.found_page_count += _is_page(path)
         # A file may have the name of a folder. The files in this folder cannot be written.
         if _is_too_long(path) or any(above in imported.files for above in _parent_folders(path)):
             continue
@@ -303,7 +303,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
             _add_archived_file(imported, path, content)
         except ConversionFailure:
             continue
-    if not imported.pages_read:
+    if not imported.read_page_count:
         raise ImportFailure("The archive contains no Markdown, HTML, or Word pages that can be read")
     return imported
 
@@ -314,7 +314,7 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
         if _is_table_of_contents(path):
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
         imported.files[path] = content
-        imported.pages_read += _is_page(path)
+        imported.read_page_count += _is_page(path)
     elif _HTML.search(path):
         page = read_html(_html_text(FetchedFile(path, "text/html", None, content)))
         base = page.base_url(f"/{path}") if page.base else ""

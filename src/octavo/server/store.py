@@ -346,9 +346,9 @@ class Store:
             for space, page, anchor, title, snippet, section in rows
         ]
 
-    def section_body(self, section: int) -> str:
-        """Return the text of a section in the search index. `section` is its ID."""
-        ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
+    def section_body(self, section_id: int) -> str:
+        """Return the text of a section in the search index."""
+        ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section_id])
         return str(body)
 
 

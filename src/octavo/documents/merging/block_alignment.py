@@ -70,7 +70,7 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return `hunk`, or the equivalent addition or deletion that begins with the highest heading, else the last one.
+    """Return `hunk`, or the equivalent addition or deletion that begins with the highest heading, or else is last.
     `before` and `after` are the numbers of unchanged blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk

@@ -256,8 +256,8 @@ def _add_imported(op: imports.Create, context: RequestContext, imported: Importe
         set_current(context, op.at.space_id, revision)
     return {
         "revision": revision["id"],
-        "importedResources": imported.pages_read,
-        "totalResources": max(imported.pages_found, imported.pages_read),
+        "importedResources": imported.read_page_count,
+        "totalResources": max(imported.found_page_count, imported.read_page_count),
     }
 
 
