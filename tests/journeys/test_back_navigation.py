@@ -210,3 +210,41 @@ async def test_ctrl_q_quits_immediately(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.pilot.press("ctrl+q")
         await run.until(lambda: run.app.return_value is not None, "quit")
+
+
+@pytest.mark.parametrize("pane", ["page", "pages"])
+async def test_escape_goes_from_a_page_to_the_inbox_that_opened_it(stage: Stage, pane: str) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("REVIEW REQUESTED")
+        await run.press("right_square_bracket", "right_square_bracket", "right_square_bracket")
+        rows = run.app.screen.query_one("#inbox", RowList)
+        before = rows.key
+        await run.press("enter")
+        await run.until(lambda: run.app.current_mode == "content", "open the page")
+        run.app.screen.query_one(f"#{pane}").focus()
+        await run.settle()
+        assert "esc back" in run.keybar
+        await run.press("escape")
+        await run.until(lambda: run.app.current_mode == "inbox", "return to the inbox")
+        assert (rows.has_focus, rows.key) == (True, before)
+
+
+async def test_escape_goes_from_another_page_of_the_space_to_its_pages(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("REVIEW REQUESTED")
+        await run.press("right_square_bracket", "right_square_bracket", "right_square_bracket", "enter")
+        await run.until(lambda: run.app.current_mode == "content", "open the page")
+        await run.press("J")
+        run.app.screen.query_one("#page").focus()
+        await run.press("escape")
+        assert run.app.screen.query_one("#pages").has_focus
+
+
+async def test_escape_in_the_list_of_spaces_says_how_to_quit(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("escape", "escape")
+        assert run.app.screen.query_one("#spaces").has_focus
+        assert "esc" not in run.keybar
+        await run.press("escape")
+        assert run.said == ["Nothing is above the list of spaces. Press q twice to quit."]

@@ -248,20 +248,27 @@ class TypeAhead:
 
     async def _wait_until_opened(self) -> None:
         """Wait until a dialog or screen has loaded. Esc and keys of the app, such as ctrl+q, cancel the loading and
-        drop earlier keys. If nothing opens, drop what the user typed for the dialog."""
+        drop earlier keys. If nothing opens, drop what the user typed for the dialog. Tell the user about dropped keys."""
         screen = self._screen
         while (task := self._app.opening_task) is not None and not self._app.is_ending:
             keys_of_app = self._keys_of_app(screen) if screen is not None else []
             for number, each in enumerate(self._queue):
                 if (is_escape := isinstance(each, Key) and each.key == "escape") or each in keys_of_app:
-                    del self._queue[: number + is_escape]
+                    self._drop(number)
+                    del self._queue[:is_escape]
                     task.cancel()
                     await asyncio.wait([task], timeout=RETRY_INTERVAL)
                     return
             await asyncio.sleep(RETRY_INTERVAL)
         if self._screen is screen:
-            self._queue.clear()
+            self._drop(len(self._queue))
             self.text.ignore()
+
+    def _drop(self, count: int) -> None:
+        """Drop the first `count` events of the queue, and tell the user."""
+        if count:
+            self._app.explain("Ignored the keys that you pressed during loading.")
+        del self._queue[:count]
 
     def _keys_of_app(self, screen: Screen[Any]) -> list[UserInput]:
         keys = [each for each in self._queue if isinstance(each, Key)]

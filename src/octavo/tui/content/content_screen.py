@@ -184,9 +184,16 @@ class SpaceList:
 
 def _up_label(app: Shell, view: ContentScreen) -> str | None:
     focused = view.focused
-    if focused is None or focused.id == "pages":
-        return None
-    return "Pages" if isinstance(focused, PageView) else "Page"
+    if view.open_space.side_panel.has_focus_within:
+        return "Page"
+    if app.history.can_go_up:
+        return "Back"
+    return "Pages" if isinstance(focused, PageView) else None
+
+
+def _why_not_up(app: Shell, view: ContentScreen) -> str | None:
+    is_at_top = view.focused is view.open_space.nav.spaces_tree and not app.history.can_go_up
+    return "Nothing is above the list of spaces. Press q twice to quit." if is_at_top else None
 
 
 def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
@@ -216,7 +223,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     (
         Command("up", "escape", "Spaces", "Go up one level",
                 run=lambda _, view: view.go_up_or_back(), title_now=_up_label,
-                is_available=lambda _, view: view.focused is None or view.focused.id != "spaces"),
+                why_not=_why_not_up, applies=lambda app, view: _why_not_up(app, view) is None),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -240,7 +247,7 @@ class ContentScreen(View, DelayedCopyScreen):
     HELP = (
         "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
         "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
-        "request. Press esc to go up one level: from the page to the pages of the space, then to the spaces."
+        "request. Press esc to go back to the list in which you opened the page, else up to the pages, then to the spaces."
     )
     CSS_PATH = "content_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -414,6 +421,8 @@ class ContentScreen(View, DelayedCopyScreen):
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:
             return focus_if(self.page_view, condition=True)
+        if self.shell.history.go_up():
+            return True
         if self.focused is self.open_space.pages_tree:
             self.open_space.nav.show_tree("spaces", self.open_space.space, takes_focus=True)
             return True

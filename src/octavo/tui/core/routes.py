@@ -153,16 +153,21 @@ class NavigationHistory:
         elif step > 0 and self._forward_entries:
             self._move(self._forward_entries, self._back_entries)
 
+    @property
+    def can_go_up(self) -> bool:
+        """True if the user opened the current item from a list, to which `go_up` goes back."""
+        current_location = self._current_location()
+        entry = next((each for each in reversed(self._back_entries) if each.location != current_location), None)
+        if current_location is None or entry is None or not entry.has_opened_item:
+            return False
+        # Both locations have the same screens if the user came from another page, not from a list.
+        return (entry.location.mode, entry.location.screens) != (current_location.mode, current_location.screens)
+
     def go_up(self) -> bool:
         """Go back to the list from which the user opened the current item. Return False if there is no such list."""
-        self._drop_current()
-        current_location, last_entry = self._current_location(), self._back_entries[-1] if self._back_entries else None
-        if current_location is None or last_entry is None or not last_entry.has_opened_item:
-            return False
-        if (last_entry.location.mode, last_entry.location.screens) == (current_location.mode, current_location.screens):
-            return False  # Both locations have the same screens: the user came from another page, not from a list.
-        self.go(-1)
-        return True
+        if can_go_up := self.can_go_up:
+            self.go(-1)
+        return can_go_up
 
     def close_screen(self) -> None:
         """Go back to the list from which the user opened the current screen. Without such a list, close the screen."""
