@@ -51,6 +51,50 @@ async def test_edit_of_a_comment_that_has_changed_shows_both_texts(stage: Stage)
         assert update.body.markdown == "Is it seven or six?"
 
 
+async def test_comment_that_quotes_conflict_markers_is_sent(stage: Stage) -> None:
+    quote = f"What is `<<<<<<< {OTHERS_LABEL}`?"
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await send_comment(run, quote)
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.body.markdown == quote
+        await open_thread(run)
+        await run.press("e")
+        await run.see("Edit your comment")
+        await run.type(f" And `>>>>>>> {OWN_LABEL}`?")
+        await run.press("ctrl+s")
+        await run.sent()
+        (update,) = run.gate.sent(comments.Update)
+        assert update.body is not None
+        assert update.body.markdown == f"{quote} And `>>>>>>> {OWN_LABEL}`?"
+
+
+async def test_reopened_draft_with_a_conflict_is_not_sent(stage: Stage) -> None:
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await send_comment(run, "Is it five?")
+        await open_thread(run)
+        await run.press("e")
+        await run.type(" Or six?")
+        await run.press("escape")
+        (sent,) = run.gate.sent(comments.Create)
+        listed = await run.ask(comments.List(at=sent.at, format="markdown"), MARA)
+        (thread,) = [each for each in listed.items if each.body.text == "Is it five?"]
+        newer = comments.Update(at=sent.at, comment_id=thread.id, body=Markdown(markdown="Why seven minutes?"))
+        await run.ask(newer, MARA)
+        await run.press("r")
+        await run.see("Why seven minutes?")
+        await run.press("e")
+        await run.see(f">>>>>>> {OWN_LABEL}")
+        await run.press("escape")
+        await run.press("e")
+        await run.see(f">>>>>>> {OWN_LABEL}")
+        await run.press("ctrl+s")
+        await run.hear("Resolve the conflict between the markers <<<<<<< and >>>>>>> first.")
+        assert not run.gate.sent(comments.Update)
+
+
 async def edit_new_pending_comment(run: Run) -> None:
     """Add the pending comment `Say which zone.`, and type a longer text for it without saving."""
     await open_change_request(run, "refused")

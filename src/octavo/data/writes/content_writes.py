@@ -371,7 +371,6 @@ def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
     return str(_merge(base, others_text, own_text).text(request=OWN_LABEL, main=OTHERS_LABEL))
 
 
-def why_not_resolved(text: str) -> str | None:
-    """Return a sentence if a text still has markers of `merge_with_markers`. None if it has no markers."""
-    has_markers = f"<<<<<<< {OTHERS_LABEL}" in text or f">>>>>>> {OWN_LABEL}" in text
-    return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if has_markers else None
+def marker_count(text: str) -> int:
+    """Return the number of markers of `merge_with_markers` in a text."""
+    return text.count(f"<<<<<<< {OTHERS_LABEL}") + text.count(f">>>>>>> {OWN_LABEL}")

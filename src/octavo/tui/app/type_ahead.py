@@ -248,7 +248,7 @@ class TypeAhead:
 
     async def _wait_until_opened(self) -> None:
         """Wait until a dialog or screen has loaded. Esc and keys of the app, such as ctrl+q, cancel the loading and
-        drop earlier keys. If nothing opens, drop what the user typed for the dialog. Tell the user about dropped keys."""
+        drop earlier keys. If nothing opens, drop what the user typed for the dialog."""
         screen = self._screen
         while (task := self._app.opening_task) is not None and not self._app.is_ending:
             keys_of_app = self._keys_of_app(screen) if screen is not None else []

@@ -16,7 +16,6 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import safe_text
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.content_writes import why_not_resolved
 from octavo.documents.suggestions import find_suggestions, has_incomplete_fence, suggestion_fence
 from octavo.tui.comments.autocomplete import (
     Autocomplete,
@@ -232,7 +231,7 @@ class Composer(Dialog[str | None]):
             return "Your suggestion does not change the block. Edit the suggestion, or delete it."
         if self.suggestion and has_incomplete_fence(self.text):
             return "A suggestion or code block needs a line with ``` above and below it. One of these lines is missing."
-        return why_not_resolved(self.text)
+        return self._draft.why_not_resolved(self.text)
 
     @property
     def is_previewing(self) -> bool:

@@ -247,7 +247,7 @@ class ContentScreen(View, DelayedCopyScreen):
     HELP = (
         "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
         "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
-        "request. Press esc to go back to the list in which you opened the page, else up to the pages, then to the spaces."
+        "request. Press esc to go back to the list in which you opened the page, else to the pages, then to the spaces."
     )
     CSS_PATH = "content_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (

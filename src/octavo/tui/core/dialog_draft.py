@@ -11,6 +11,7 @@ from octavo.data.state_db import NotSaved
 from octavo.lazy_import import lazy
 from octavo.tui.core.shell import Shell
 
+_marker_count = lazy("octavo.data.writes.content_writes:marker_count")
 _merge_with_markers = lazy("octavo.data.writes.content_writes:merge_with_markers")
 
 DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
@@ -23,6 +24,8 @@ class DialogDraft:
     def __init__(self, app: Shell, key: str, edited: str | None = None, start: str = "") -> None:
         self._app, self.key, self._edited, self._initial = app, key, edited, edited or start
         self._drafts = app.session.drafts
+        self._has_conflict = False
+        """True if the text that the dialog opened with has conflict markers. Other markers are quoted by the user."""
 
     @property
     def text(self) -> str:
@@ -53,7 +56,18 @@ class DialogDraft:
         """Return the text of the dialog. If the text to edit has changed since the user typed the draft, return both
         versions, with markers where they conflict."""
         base, text = self.earlier_base, self.text
-        return text if base is None else str(_merge_with_markers(base, self._edited, text))
+        if base is not None:
+            text = str(_merge_with_markers(base, self._edited, text))
+        self._has_conflict = self._has_new_markers(text)
+        return text
+
+    def _has_new_markers(self, text: str) -> bool:
+        return self._edited is not None and _marker_count(text) > _marker_count(self._edited)
+
+    def why_not_resolved(self, text: str) -> str | None:
+        """Return a sentence if `text` still has conflict markers of `merged_text`. None if the conflict is resolved."""
+        is_unresolved = self._has_conflict and self._has_new_markers(text)
+        return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if is_unresolved else None
 
     @property
     def is_saved(self) -> bool:

@@ -20,7 +20,6 @@ from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED, requested_reviewers_op
 from octavo.data.writes.change_request_writes import create, request_reviews, save_details
-from octavo.data.writes.content_writes import why_not_resolved
 from octavo.data.writes.direct import send_unchecked
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
@@ -340,7 +339,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         "Description (Markdown)",
         description.merged_text(),
         height=6,
-        why_invalid=why_not_resolved,
+        why_invalid=description.why_not_resolved,
         placeholder="optional: explain why you are making this change",
         save_draft=description.autosave,
         save_draft_now=description.autosave_now,
