@@ -20,6 +20,7 @@ from octavo.cli.output import Row
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import Failure
 from octavo.documents.page_trees import ChangedPage
+from octavo.server.handlers.search import PAGES_OF_SPACE
 from tests.cli.command_process import CommandLine
 from tests.journeys.conftest import library, stage
 from tests.journeys.stage import Stage
@@ -317,6 +318,14 @@ async def test_search_for_all_results_reads_every_page(
         assert await search() == whole
         assert await search("--limit=2") == whole[:2]
     assert len(whole) > 2
+
+
+def test_search_for_all_results_lists_all_pages_of_each_space(demo: CommandLine) -> None:
+    found = demo.run("search", "tide", "--all", "--demo", "--json", "ref").json
+    for space in ("stations", "harbour-api"):
+        pages = demo.run("search", "tide", "--all", "-s", space, "--demo", "--json", "ref").json
+        assert [each for each in found if each["ref"].startswith(f"{space}:")] == pages
+        assert len(pages) > PAGES_OF_SPACE or space != "stations"
 
 
 @pytest.mark.parametrize("command", [("changes",), ("search", "--in", "changes", "zebrafish")], ids=" ".join)

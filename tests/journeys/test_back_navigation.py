@@ -247,4 +247,4 @@ async def test_escape_in_the_list_of_spaces_says_how_to_quit(stage: Stage) -> No
         assert run.app.screen.query_one("#spaces").has_focus
         assert "esc" not in run.keybar
         await run.press("escape")
-        assert run.said == ["Nothing is above the list of spaces. Press q twice to quit."]
+        assert run.said == ["You are at the top level. Press q twice to quit."]

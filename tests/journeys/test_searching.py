@@ -476,3 +476,18 @@ async def test_found_page_opens_if_the_page_tree_is_older(stage: Stage, opened_s
         await run.press("enter")
         await run.see("Harbour API › Zebra crossing", "Stripes everywhere.")
         assert not any("Could not find" in each for each in run.said)
+
+
+async def test_page_with_more_matching_sections_than_shown_says_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("s")
+        await run.type("station")
+        await run.see("results in all spaces")
+        heading = next(line for line in run.lines if "PAGES" in line)
+        assert "at most 3 sections of each page" in heading
+        await run.press("escape", "s")
+        await run.type("aground")
+        await run.see("results in all spaces")
+        heading = next(line for line in run.lines if "PAGES" in line)
+        assert "sections" not in heading

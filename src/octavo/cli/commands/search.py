@@ -111,27 +111,32 @@ class Search:
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
         rows: list[Row] = []
-        async for batch in self._page_batches(page_limit, only_space):
+        batches = self._batches_of_space(only_space, page_limit) if only_space else self._batches(limit, page_limit)
+        async for batch in batches:
             rows += batch
             if limit is not None and len(rows) > limit:
                 break
         return rows
 
-    async def _page_batches(self, page_limit: int, only_space: Space | None) -> AsyncIterator[list[Row]]:
-        if only_space is not None:
-            op = search.InSpace(at=only_space.ref, query=self._words, limit=page_limit)
-            async for hits in read_pages(self._live.send, op):
-                yield [await self._page_row(only_space, each) for each in hits.items]
-            return
+    async def _batches(self, limit: int | None, page_limit: int) -> AsyncIterator[list[Row]]:
+        """Yield the found pages of all spaces, as far as the server lists them: it may leave out pages of a space. If
+        `limit` is None, search each of these spaces for all its pages."""
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
         async for found in read_pages(self._live.send, in_organization):
-            yield [
-                await self._page_row(space, page)
-                for hit in found.items
-                if (space := await self._resolver.find_space(hit.id)) is not None
-                for page in hit.pages
-            ]
+            for hit in found.items:
+                if (space := await self._resolver.find_space(hit.id)) is None:
+                    continue
+                if limit is not None:
+                    yield [await self._page_row(space, page) for page in hit.pages]
+                    continue
+                async for batch in self._batches_of_space(space, page_limit):
+                    yield batch
+
+    async def _batches_of_space(self, space: Space, page_limit: int) -> AsyncIterator[list[Row]]:
+        op = search.InSpace(at=space.ref, query=self._words, limit=page_limit)
+        async for hits in read_pages(self._live.send, op):
+            yield [await self._page_row(space, each) for each in hits.items]
 
     async def _page_row(self, space: Space, page: search.PageHit) -> Row:
         section = page.sections[0] if page.sections else None

@@ -191,9 +191,8 @@ def _up_label(app: Shell, view: ContentScreen) -> str | None:
     return "Pages" if isinstance(focused, PageView) else None
 
 
-def _why_not_up(app: Shell, view: ContentScreen) -> str | None:
-    is_at_top = view.focused is view.open_space.nav.spaces_tree and not app.history.can_go_up
-    return "Nothing is above the list of spaces. Press q twice to quit." if is_at_top else None
+def _is_below_top(app: Shell, view: ContentScreen) -> bool:
+    return view.focused is not view.open_space.nav.spaces_tree or app.history.can_go_up
 
 
 def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
@@ -223,7 +222,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     (
         Command("up", "escape", "Spaces", "Go up one level",
                 run=lambda _, view: view.go_up_or_back(), title_now=_up_label,
-                why_not=_why_not_up, applies=lambda app, view: _why_not_up(app, view) is None),
+                applies=_is_below_top),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",

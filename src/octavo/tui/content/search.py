@@ -32,6 +32,7 @@ from octavo.data.search_text import SearchTerms
 from octavo.documents import links
 from octavo.tui.content.search_results import (
     EXCERPT_LENGTH,
+    MAX_SECTIONS,
     PageTitles,
     SearchResult,
     change_request_results,
@@ -340,9 +341,13 @@ class SearchScreen(Dialog[None]):
         self._shown_counts = {
             kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in limited
         }
+        page_hits, terms = self._page_hits, SearchTerms(text)
+        if any(len(page.sections) > MAX_SECTIONS for _, _, page in page_hits):
+            self._shown_counts["page"] = f"at most {MAX_SECTIONS} sections of each page"
+        sections = [each for space, title, page in page_hits for each in server_page_results(page, space, title, terms)]
         results = [
             *link_results(self.subscriptions.snapshot("link").value),
-            *page_results(self._server_page_results(SearchTerms(text)), hits, workspace.space_title),
+            *page_results(sections, hits, workspace.space_title),
             *(result for _, results, limit in limited for result in results[:limit]),
         ]
         if (first := self._first_result) is not None:
@@ -351,18 +356,17 @@ class SearchScreen(Dialog[None]):
             results = [first, *sorted(others, key=lambda result: result.kind != first.kind)]
         return results
 
-    def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
-        results: list[SearchResult] = []
+    @property
+    def _page_hits(self) -> list[tuple[str, str, search.PageHit]]:
+        """The pages that the server found, with the ID and the title of their space."""
+        found = self._found_pages.value.items if self._found_pages.value else ()
         if self._requested_text != self.search_text and not self._is_searching:
-            return results  # The found pages match an older text, and the search for the new text will drop them.
-        for hit in self._found_pages.value.items if self._found_pages.value else ():
-            if isinstance(hit, search.SpaceHit):
-                for page in hit.pages:
-                    results += server_page_results(page, hit.id, hit.title, terms)
-            elif self._only_space is not None:
-                space_id = self._only_space.space_id
-                results += server_page_results(hit, space_id, self.shell.workspace.space_title(space_id), terms)
-        return results
+            return []  # The found pages match an older text, and the search for the new text will drop them.
+        if self._only_space is not None:
+            space_id = self._only_space.space_id
+            title = self.shell.workspace.space_title(space_id)
+            return [(space_id, title, hit) for hit in found if isinstance(hit, search.PageHit)]
+        return [(hit.id, hit.title, page) for hit in found if isinstance(hit, search.SpaceHit) for page in hit.pages]
 
     @property
     def _found_pages(self) -> Snapshot[ListPage[search.SpaceHit | search.PageHit]]:

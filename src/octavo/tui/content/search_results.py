@@ -20,6 +20,8 @@ from octavo.tui.widgets.short_texts import short_age
 
 format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
+MAX_SECTIONS = 3
+"""Maximum number of matching sections of a page that are shown."""
 MAX_PATH = 32
 """Maximum number of characters of a path. A path is shown to tell pages with equal titles apart."""
 EXCERPT_LENGTH = 160
@@ -100,11 +102,11 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(hit: search.PageHit, space_id: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first three matching sections of a page. If none match, one for the page."""
+    """Return a result for each of the first `MAX_SECTIONS` sections that match. If none match, one for the page."""
     make_result = partial(
         SearchResult, "page", space_id, hit.id, url=hit.urls.app or "", page_title=hit.title, path=hit.path
     )
-    sections = hit.sections[:3]
+    sections = hit.sections[:MAX_SECTIONS]
     if not sections:
         text, marks = terms.excerpt(hit.description or "", EXCERPT_LENGTH)
         return [make_result(hit.title, space_title, text, marks=marks)]

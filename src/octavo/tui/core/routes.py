@@ -169,10 +169,14 @@ class NavigationHistory:
             self.go(-1)
         return can_go_up
 
-    def close_screen(self) -> None:
-        """Go back to the list from which the user opened the current screen. Without such a list, close the screen."""
-        if not self.go_up() and len(self._app.screen_stack) > 1:
+    def close_screen(self) -> bool:
+        """Go back to the list from which the user opened the current screen. Without such a list, close the screen.
+        Return False if no other screen is below it."""
+        if self.go_up():
+            return True
+        if has_screen_below := len(self._app.screen_stack) > 1:
             self._app.pop_screen()
+        return has_screen_below
 
     def clear(self) -> None:
         dropped_entries = [*self._back_entries, *self._forward_entries]

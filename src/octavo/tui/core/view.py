@@ -426,9 +426,9 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_up_or_back(self) -> None:
-        """Go up one level. At the top level, close this view and go back to the previous view."""
-        if not self.go_up():
-            self.shell.history.close_screen()
+        """Go up one level. At the top level, close this view and go back to the previous view, or say how to quit."""
+        if not self.go_up() and not self.shell.history.close_screen():
+            self.shell.explain("You are at the top level. Press q twice to quit.")
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
         """If no organization is selected, show in `rows` why. While organizations are loading, show that `items_name`
