@@ -23,7 +23,8 @@ def load(path: str) -> Any:
 
 
 def lazy(path: str) -> Callable[..., Any]:
-    """Return a function that calls `MODULE:NAME`. Its first call imports the module."""
+    """Return a function that calls `MODULE:NAME`. Its first call imports the module. If callers need the type of the
+    result, annotate the variable, as in `_open: Callable[..., Session] = lazy("octavo.cli.sessions:open_demo")`."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         return load(path)(*arguments, **keywords)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from octavo.cli.late_client import LazyClient
 
 # lazy: the client and the data layer, which commands without requests do not need
-_server_client = lazy("octavo.cli.late_client:LazyClient")
-_demo_client = lazy("octavo.cli.sessions:demo_client")
-_embedded_client = lazy("octavo.cli.sessions:embedded_client")
+_server_client: Callable[..., LazyClient] = lazy("octavo.cli.late_client:LazyClient")
+_demo_client: Callable[..., LazyClient] = lazy("octavo.cli.sessions:demo_client")
+_embedded_client: Callable[..., LazyClient] = lazy("octavo.cli.sessions:embedded_client")
 _prepare_folder = lazy("octavo.cli.sessions:prepare_folder")
 
 
@@ -74,20 +75,13 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     read_only_reason = why_read_only(options)
     try:
         if options.use_demo:
-            demo_client: LazyClient = _demo_client(demo_folder(settings), read_only_reason=read_only_reason)
-            return demo_client
+            return _demo_client(demo_folder(settings), read_only_reason=read_only_reason)
         if options.pages_folder is not None:
             path = Path(os.path.expanduser(options.pages_folder))
             folder = platform_folder_of(settings, path)
-            client: LazyClient = _embedded_client(
-                folder, _prepare_folder(folder, path, [])[1], read_only_reason=read_only_reason
-            )
-            return client
+            return _embedded_client(folder, _prepare_folder(folder, path, [])[1], read_only_reason=read_only_reason)
     except (ValueError, OSError) as error:
         raise Failure(error_in_words(error)) from error
     access, key = read_account_and_key(settings, options)
     read_only_reason = read_only_reason or access.why_read_only
-    server: LazyClient = _server_client(
-        access.origin, lambda _: key, ca_file=settings.ca_file, read_only_reason=read_only_reason
-    )
-    return server
+    return _server_client(access.origin, lambda _: key, ca_file=settings.ca_file, read_only_reason=read_only_reason)

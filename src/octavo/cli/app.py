@@ -6,6 +6,7 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
@@ -18,11 +19,12 @@ from octavo.settings import Settings
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-_run_app = lazy("octavo.cli.running_app:run_app")  # lazy: loads Textual, after the first picture
+# lazy: loads Textual, after the first picture
+_run_app: Callable[..., tuple[int, Sequence[str]]] = lazy("octavo.cli.running_app:run_app")
 # lazy: the API. Without a target, Octavo shows its first picture before it loads the API.
 _parse_ref = lazy("octavo.cli.refs:parse_ref")
 _resolver = lazy("octavo.cli.refs:RefResolver")
-_run_connected = lazy("octavo.cli.connection:run_connected")
+_run_connected: Callable[..., int] = lazy("octavo.cli.connection:run_connected")
 _open_url = lazy("octavo.cli.output:open_in_browser")
 
 
@@ -52,7 +54,6 @@ def run(options: argparse.Namespace) -> int:
     picture = _show_picture(settings, choice, is_reset=options.reset)
     try:
         install_thread_and_log_hooks()
-        code: int
         code, messages = _run_app(settings, options, choice, picture)
     finally:
         if picture is not None:
@@ -83,5 +84,4 @@ def _open_in_browser(options: argparse.Namespace) -> int:
     async def open_target(session: Session) -> None:
         _open_url(session, (await _resolver(session, options).resolve(options.target)).url)
 
-    code: int = _run_connected(options, open_target, action="find what to open")
-    return code
+    return _run_connected(options, open_target, action="find what to open")

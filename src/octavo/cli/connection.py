@@ -58,9 +58,9 @@ from octavo.settings import error_in_words, read
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-_open_demo = lazy("octavo.cli.sessions:open_demo")
-_open_folder = lazy("octavo.cli.sessions:open_folder")
-_open_server = lazy("octavo.cli.sessions:open_server")
+_open_demo: Callable[..., Session] = lazy("octavo.cli.sessions:open_demo")
+_open_folder: Callable[..., Session] = lazy("octavo.cli.sessions:open_folder")
+_open_server: Callable[..., Session] = lazy("octavo.cli.sessions:open_server")
 
 
 def run_connected(
@@ -98,20 +98,14 @@ def open_session(options: argparse.Namespace) -> Session:
     settings, read_only_reason = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:
         if options.use_demo:
-            demo_session: Session = _open_demo(settings, read_only_reason=read_only_reason)
-            return demo_session
+            return _open_demo(settings, read_only_reason=read_only_reason)
         if options.pages_folder is not None:
-            folder_session: Session = _open_folder(
-                settings, Path(os.path.expanduser(options.pages_folder)), read_only_reason=read_only_reason
-            )
-            return folder_session
+            path = Path(os.path.expanduser(options.pages_folder))
+            return _open_folder(settings, path, read_only_reason=read_only_reason)
     except (ValueError, OSError) as error:
         raise Failure(error_in_words(error)) from error
     access, key = read_account_and_key(settings, options)
-    server_session: Session = _open_server(
-        settings, access, key=key, read_only_reason=read_only_reason or access.why_read_only
-    )
-    return server_session
+    return _open_server(settings, access, key=key, read_only_reason=read_only_reason or access.why_read_only)
 
 
 def failure_of(error: ApiError, action: str) -> Failure:

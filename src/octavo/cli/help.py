@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from octavo import __version__
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from octavo.documents.blocks import Block, Document, Run
 
 # lazy: the parser takes longer to load than everything else here
-_parse = lazy("octavo.documents.source_reader:parse")
-_document_as_text = lazy("octavo.tui.render.printing:document_as_text")
+_parse: Callable[..., Document] = lazy("octavo.documents.source_reader:parse")
+_document_as_text: Callable[..., str] = lazy("octavo.tui.render.printing:document_as_text")
 
 GROUPS = {
     "Read": ("inbox", "spaces", "changes", "threads", "show", "diff", "search", "open"),
@@ -60,13 +60,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _format_topic(topic: str, *, is_man_page: bool) -> str:
     if is_man_page:
-        manual: str = format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
-        return manual
+        return format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
     if not is_terminal(sys.stdout):
         return text_of(topic)
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
-    page: str = _document_as_text(_parse(text_of(topic)), columns, colors=colors, ascii=read(os.environ).ascii)
-    return page
+    return _document_as_text(_parse(text_of(topic)), columns, colors=colors, ascii=read(os.environ).ascii)
 
 
 def _overview(summaries: Mapping[str, str]) -> Iterator[str]:

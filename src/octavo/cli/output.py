@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
     from octavo.tui.terminal.external_editor import Browser
 
-_find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")  # lazy: needed only for --web
+# lazy: needed only for --web
+_find_browser: Callable[..., Browser | str] = lazy("octavo.tui.terminal.external_editor:find_browser")
 
 Row = Mapping[str, Any]
 """One JSON object that a command prints: values by field name. Times are `datetime` values."""
@@ -452,7 +453,7 @@ def open_in_browser(session: Session, url: str | None) -> None:
 
 def start_browser(url: str) -> None:
     """Open a URL in the browser. Raises Failure if no browser can open it."""
-    browser: Browser | str = _find_browser(url, os.environ)
+    browser = _find_browser(url, os.environ)
     if isinstance(browser, str):
         raise Failure(f"Could not open {url}: {browser}")
     try:

@@ -17,7 +17,7 @@ from octavo.server.store import Store, WriteFailure
 
 _build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the demo
 _load_folder = lazy("octavo.server.loader:load")  # lazy: the reader of folders, which the demo does not need
-_loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
+_loaded_space_id: Callable[..., str | None] = lazy("octavo.server.loader:loaded_space_id")
 
 
 @contextmanager
@@ -90,8 +90,7 @@ def update_folder(folder: PlatformFolder, pages_folder: Path, on_progress: Calla
 def space_id_of_folder(folder: PlatformFolder, pages_folder: Path) -> str | None:
     """Return the ID of the space of a folder. None if it was never loaded, or the space was deleted. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
-        space: str | None = _loaded_space_id(RequestContext(store), pages_folder)
-    return space
+        return _loaded_space_id(RequestContext(store), pages_folder)
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from octavo.server.app import Platform
 
 # lazy: the client, which the first screen does not need
-_login = lazy("octavo.client.signing_in:login")
-_logout = lazy("octavo.client.signing_in:logout")
+_login: Callable[..., Awaitable[SignedIn]] = lazy("octavo.client.signing_in:login")
+_logout: Callable[..., SignedOut] = lazy("octavo.client.signing_in:logout")
 _switch = lazy("octavo.client.signing_in:switch")
-_token_of = lazy("octavo.client.signing_in:token_of")
+_token_of: Callable[..., SecretStr | None] = lazy("octavo.client.signing_in:token_of")
 _no_token_reason = lazy("octavo.client.signing_in:no_token_reason")
 _parse_token = lazy("octavo.client.profiles:parse_token")
 _storage_names = lazy("octavo.client.profiles:StorageNames")
 _new_access = lazy("octavo.client.profiles:Access")
 _resolve_profile = lazy("octavo.client.profiles:resolve")
 # lazy: loads the server, after the first screen
-_open_demo_platform = lazy("octavo.cli.platforms:open_demo_platform")
+_open_demo_platform: Callable[..., Platform] = lazy("octavo.cli.platforms:open_demo_platform")
 _is_built = lazy("octavo.cli.platforms:is_built")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
@@ -113,17 +113,13 @@ def demo_client(
 ) -> LazyClient:
     """Return a client for the demo, or the `large` demo, in `folder`. See LazyPlatform for `latency` and
     `failure_rate`. Raises ValueError if the demo cannot be opened."""
-
-    def build() -> Platform:
-        platform: Platform = _open_demo_platform(folder, large=large)
-        return platform
-
     try:
         unlock = folder.lock_shared()
         if large:
             _build_large_demo(folder)
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
+    build = partial(_open_demo_platform, folder, large=large)
     lazy_platform = LazyPlatform(build, folder=folder, latency=latency, failure_rate=failure_rate, on_close=unlock)
     return embedded_client(folder, lazy_platform, read_only_reason=read_only_reason)
 
@@ -132,7 +128,7 @@ def _build_large_demo(folder: PlatformFolder) -> None:
     """Build the large demo if it is missing. Call this before the app opens, which the build would slow down."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
-        platform: Platform = _open_demo_platform(folder, large=True)
+        platform = _open_demo_platform(folder, large=True)
         platform.close()
         platform.context.store.close()
 
@@ -204,7 +200,7 @@ def open_server(
 
     def read_key(report: Callable[[str], None]) -> SecretStr:
         profile_store = _profile_store_of(settings)
-        stored_key: SecretStr | None = key or _token_of(profile_store.with_longer_timeout(report), access)
+        stored_key = key or _token_of(profile_store.with_longer_timeout(report), access)
         if stored_key is None:
             raise Unauthorized(_no_token_reason(access))
         return stored_key
@@ -373,7 +369,7 @@ class _SignIn:
 
         secret = _parse_token(key)
         try:
-            signed_in: SignedIn = await _login(self._profile_store, self.origin, secret)
+            signed_in = await _login(self._profile_store, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
             raise ValueError(error_in_words(error)) from error
         facts = [("ok", each) for each in signed_in.identity.facts]
@@ -431,7 +427,7 @@ class _SignIn:
         )
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        signed_out: SignedOut = await run_in_thread(
+        signed_out = await run_in_thread(
             lambda: _logout(self._profile_store.with_longer_timeout(), account.profile_name)
         )
 

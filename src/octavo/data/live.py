@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 # lazy: needed only if there are unconfirmed writes
 _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
-_shown_state = lazy("octavo.data.writes.optimistic_updates:shown_state")
+_shown_state: Callable[..., ExpectedState] = lazy("octavo.data.writes.optimistic_updates:shown_state")
 
 MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers in memory. Others are only on disk."""
@@ -624,8 +624,7 @@ class Live:
             (each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value)
             for each in loaded_responses
         )
-        state: ExpectedState = _shown_state(op, shown_responses)
-        return state
+        return _shown_state(op, shown_responses)
 
 
 def affected_path(op: Operation[Any]) -> str:

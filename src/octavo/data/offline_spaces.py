@@ -53,7 +53,7 @@ _MAX_STORED_FAILURES = 100
 _STATE_KEY = _LOCK = "offline"
 """Name under which `state.db` has the offline spaces, and name of the lock for downloads."""
 # lazy: these load parts of the API that the first screen does not need
-_new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
+_new_planner: Callable[..., OfflinePlanner] = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
 _space_fingerprint = lazy("octavo.data.inbox_plan:space_fingerprint")
 _RATE_LIMIT = "The server's rate limit is almost reached."
@@ -249,8 +249,7 @@ class OfflineSpaces:
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
             return True
-        planner: OfflinePlanner = _new_planner(space_id, self._live.cache, pinned)
-        self._planner = planner
+        self._planner = planner = _new_planner(space_id, self._live.cache, pinned)
         self._begin_reading(space_id)
         syncer.run(planner, retries_refused=retries_refused)
         await self._show_until_idle(planner, space_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from octavo.api import comments
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ListOfOrganization, Status
 
 # lazy: the first screen does not need these operations
-_list_spaces = lazy("octavo.api.spaces:List")
-_list_collections = lazy("octavo.api.collections:List")
-_list_change_requests = lazy("octavo.api.change_requests:ListOfOrganization")
-_list_reviews = lazy("octavo.api.reviews:List")
-_list_requested = lazy("octavo.api.reviews:ListRequested")
+_list_spaces: Callable[..., spaces.List] = lazy("octavo.api.spaces:List")
+_list_collections: Callable[..., collections.List] = lazy("octavo.api.collections:List")
+_list_change_requests: Callable[..., ListOfOrganization] = lazy("octavo.api.change_requests:ListOfOrganization")
+_list_reviews: Callable[..., reviews.List] = lazy("octavo.api.reviews:List")
+_list_requested: Callable[..., reviews.ListRequested] = lazy("octavo.api.reviews:ListRequested")
 
 
 PAGE_LIMIT = 1000
@@ -32,35 +33,30 @@ _THREAD_LIMIT = 200
 
 def spaces_op(organization_id: str) -> spaces.List:
     """Return the operation that lists all spaces of an organization."""
-    op: spaces.List = _list_spaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
-    return op
+    return _list_spaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
 
 
 def collections_op(organization_id: str) -> collections.List:
     """Return the operation that lists all collections of an organization."""
     at = OrganizationRef(organization_id=organization_id)
-    op: collections.List = _list_collections(at=at, nested=True, limit=PAGE_LIMIT)
-    return op
+    return _list_collections(at=at, nested=True, limit=PAGE_LIMIT)
 
 
 def change_requests_op(organization_id: str, status: Status) -> ListOfOrganization:
     """Return the operation that lists the change requests of an organization with this status."""
     at = OrganizationRef(organization_id=organization_id)
     limit = PAGE_LIMIT if status in UNDECIDED else _DECIDED_LIMIT
-    op: ListOfOrganization = _list_change_requests(at=at, status=status, limit=limit)
-    return op
+    return _list_change_requests(at=at, status=status, limit=limit)
 
 
 def reviews_op(at: ChangeRequestRef) -> reviews.List:
     """Return the operation that lists the reviews of a change request."""
-    op: reviews.List = _list_reviews(at=at, format="markdown", limit=PAGE_LIMIT)
-    return op
+    return _list_reviews(at=at, format="markdown", limit=PAGE_LIMIT)
 
 
 def requested_reviewers_op(at: ChangeRequestRef) -> reviews.ListRequested:
     """Return the operation that lists the requested reviewers of a change request."""
-    op: reviews.ListRequested = _list_requested(at=at, limit=PAGE_LIMIT)
-    return op
+    return _list_requested(at=at, limit=PAGE_LIMIT)
 
 
 def open_threads_op(at: Discussion) -> comments.List:

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for a search or an update of the index
 # lazy: these load the models of all responses
+_search_terms: Callable[..., SearchTerms] = lazy("octavo.data.search_text:SearchTerms")
 _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
@@ -614,7 +614,7 @@ def _search(
     snippet_length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
-    terms: SearchTerms = _search_terms(query)
+    terms = _search_terms(query)
     document_kinds = [kind for found in kinds for kind in _KINDS[found]]
     if not terms or not document_kinds or spaces == ():
         return ()

@@ -7,7 +7,7 @@ import asyncio
 import getpass
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,7 +44,8 @@ from octavo.settings import Settings, error_in_words
 if TYPE_CHECKING:
     from octavo.cli.sessions import LocalRemains
 
-_sign_out = lazy("octavo.cli.sessions:sign_out")  # lazy: the data layer, not needed to sign in
+# lazy: the data layer, not needed to sign in
+_sign_out: Callable[..., LocalRemains] = lazy("octavo.cli.sessions:sign_out")
 
 
 STORE_PHRASES = {
@@ -251,7 +252,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
         raise Failure(str(error), _code_without_profile(profile_store)) from error
     accounts = StorageNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-    remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), deletes_drafts=options.drafts)
+    remains = _sign_out(settings, name, *accounts.earlier_names_of(name), deletes_drafts=options.drafts)
     deleted = [] if signed_out.deletion_problem else ["API key"]
     deleted += [] if remains.cache_error else ["cached pages"]
     deleted_sentence = f" Deleted the {' and '.join(deleted)}." if deleted else ""

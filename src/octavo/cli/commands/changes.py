@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
     from octavo.tui.review.merge_checks import Checks
 
-_run_checks = lazy("octavo.tui.review.merge_checks:run_checks")
+_run_checks: Callable[..., Awaitable[Checks]] = lazy("octavo.tui.review.merge_checks:run_checks")
 _why_blocked = lazy("octavo.tui.review.merge_checks:why_blocked")
 _why_number_required = lazy("octavo.tui.review.merge_checks:why_number_required")
 _change_line = lazy("octavo.tui.review.merge_checks:change_line")
@@ -263,7 +263,7 @@ async def merge_one(session: Session, options: argparse.Namespace, target: RefTa
     if not options.check:
         check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")
     linters = read_settings().linters
-    checks: Checks = await _run_checks(session.live, at, linters)
+    checks = await _run_checks(session.live, at, linters)
     if options.update and not options.check and checks.change_request.outdated:
         updated = await update(session.live, at, checks.merge_state)
         _raise_unless_done(updated, "update", name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 # lazy: needed only on a terminal
-_diff_as_text = lazy("octavo.tui.render.printing:diff_as_text")
+_diff_as_text: Callable[..., str] = lazy("octavo.tui.render.printing:diff_as_text")
 
 
 _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "page_created"}
@@ -191,10 +191,8 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
         return head
     if not style.has_escapes:
         return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _marked_lines(page, options.context))
-    changes: str = _diff_as_text(
-        compare(page.old_markdown, page.new_markdown), style.columns, options.context, colors=style.has_colors
-    )
-    return head + changes
+    comparison = compare(page.old_markdown, page.new_markdown)
+    return head + _diff_as_text(comparison, style.columns, options.context, colors=style.has_colors)
 
 
 def _marked_lines(page: PageTexts, context: int) -> Iterator[str]:

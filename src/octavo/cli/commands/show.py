@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 # lazy: loads the renderer, needed only for text
-_document_as_text = lazy("octavo.tui.render.printing:document_as_text")
+_document_as_text: Callable[..., str] = lazy("octavo.tui.render.printing:document_as_text")
 
 
 KINDS = {
@@ -150,10 +150,8 @@ class _ItemPrinter:
         return self._render_markdown(title + row["markdown"])
 
     def _render_markdown(self, markdown: str) -> str:
-        text: str = _document_as_text(
-            parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
-        )
-        return text
+        style = self._style
+        return _document_as_text(parse(markdown), self._width, colors=style.has_colors, has_escapes=style.has_escapes)
 
     # Change requests and spaces
 

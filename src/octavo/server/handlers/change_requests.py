@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
@@ -21,7 +21,8 @@ from octavo.server.store import Json, MissingResource
 if TYPE_CHECKING:
     from octavo.documents.merging.revision_merge import RevisionMerge
 
-_merge_revisions = lazy("octavo.documents.merging.revision_merge:merge_revisions")  # lazy: only merges need it
+# lazy: only merges need it
+_merge_revisions: Callable[..., RevisionMerge] = lazy("octavo.documents.merging.revision_merge:merge_revisions")
 
 
 def change_request_path(at: ChangeRequestRef) -> str:
@@ -268,7 +269,6 @@ def update_from_main(context: RequestContext, change_request: Json) -> Json:
 def _merge_contents(context: RequestContext, change_request: Json, main: Json) -> RevisionMerge:
     base = spaces.get_revision(context, change_request["space"], base_revision_id(change_request))
     proposed = spaces.get_revision(context, change_request["space"], change_request["revision"])
-    merge: RevisionMerge = _merge_revisions(
+    return _merge_revisions(
         base, main, proposed, f"#{change_request['number']}", context.store.text, context.store.put_blob
     )
-    return merge

@@ -7,7 +7,7 @@ requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -28,7 +28,8 @@ from octavo.server.page_texts import expand_includes
 from octavo.server.rest import Refusal, RequestContext, handle, paginate, path_of, request_fields
 from octavo.server.store import Json
 
-_to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: few clients send documents
+# lazy: few clients send documents
+_to_markdown: Callable[..., str] = lazy("octavo.documents.json_to_markdown:to_markdown")
 
 
 @dataclass(frozen=True)
@@ -331,10 +332,7 @@ def _new_message(context: RequestContext, markdown: str) -> Json:
 
 
 def _body_markdown(body: Markdown) -> str:
-    if body.document is None:
-        return body.markdown
-    markdown: str = _to_markdown(body.document)
-    return markdown
+    return body.markdown if body.document is None else _to_markdown(body.document)
 
 
 def _refuse_empty(markdown: str) -> None:

@@ -48,9 +48,11 @@ from octavo.server.store import Json, MissingResource, WriteFailure
 
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
+    from octavo.server.pdf_document import PdfBook
 
 _read_content = lazy("octavo.server.loader:read_content")  # lazy: reads folders, which only the import of content needs
-_pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: loads reportlab, which is large
+# lazy: loads reportlab, which is large
+_pdf_book: Callable[..., PdfBook] = lazy("octavo.server.pdf_document:PdfBook")
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
@@ -355,10 +357,8 @@ def pdf_maker(context: RequestContext, payload: str, signature: str) -> Callable
     texts = {page["id"]: _text_to_print(context, page, revision) for page in documents}
     images = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     image_readers = {file_id: partial(_read_blob, context, file["blob"]) for file_id, file in images.items()}
-    make_pdf: Callable[[], bytes] = _pdf_book(
-        space["title"], pages, texts, page_trees.space_index_of_json(revision), image_readers
-    ).to_bytes
-    return make_pdf
+    index = page_trees.space_index_of_json(revision)
+    return _pdf_book(space["title"], pages, texts, index, image_readers).to_bytes
 
 
 def _text_to_print(context: RequestContext, page: Json, revision: Json) -> str:
