@@ -19,14 +19,9 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render import block_slices
-from octavo.tui.render.comparison import (
-    ChunkInSections,
-    UnchangedRange,
-    collapse_unchanged,
-    compare,
-)
+from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
-from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
+from octavo.tui.render.diff_chunks import ContextSize
 from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
@@ -180,37 +175,6 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
             await pilot.pause()
         assert all(len(chunk.lines) < 200 for chunk in app.pane.contents.shown_diff.chunks)
         assert "item 0" in screen(app.pane)
-
-
-def _unchanged_range(count: int) -> UnchangedRange:
-    """Return an unchanged range in which every seventh block is a heading."""
-    news = [Block("paragraph" if at % 7 else "heading", text=f"{at}", key=f"{at}") for at in range(count)]
-    firsts = [first for at in range(0, count, 7) for first in (at, at + 1)]
-    places: list[tuple[str, ...]] = [() if first % 7 == 0 else (f"under {first - 1}",) for first in firsts]
-    return UnchangedRange(news, news, (), (), None, firsts, places)
-
-
-def test_only_context_lines_become_chunks() -> None:
-    unchanged, change = (
-        _unchanged_range(20_000),
-        ChunkInSections(DiffChunk("note", Block("note", key="n"), change_number=0)),
-    )
-    context_size = ContextSize()
-    assert len(list(unchanged.visible_chunks(context_size))) < 10
-    for step in range(len(ContextSize.STEPS)):
-        for opened in ({"gone"}, {"4", "5", "9"}, {"11", "13", "30"}):
-            context_size.step, context_size.expanded = step, opened
-            for count in (1, 2, 5, 6, 23, 45):
-                unchanged = _unchanged_range(count)
-                one_by_one = [unchanged.chunk_at(at) for at in range(count)]
-                assert _collapsed([change, unchanged, change], context_size) == _collapsed(
-                    [change, *one_by_one, change], context_size
-                )
-                assert _collapsed([unchanged, change], context_size) == _collapsed([*one_by_one, change], context_size)
-
-
-def _collapsed(given: list[ChunkInSections | UnchangedRange], context_size: ContextSize) -> list[DiffChunk]:
-    return list(collapse_unchanged(given, context_size))
 
 
 def test_path_to_deeply_nested_block_is_found() -> None:

@@ -3,7 +3,6 @@ changes into slices that are rendered one by one."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -340,56 +339,6 @@ class ChunkInSections(NamedTuple):
     """True if there is a thread on a block of the chunk. Such a chunk is never collapsed."""
 
 
-class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Only visible blocks become chunks, because a page may have tens of thousands."""
-
-    old_blocks: Sequence[Block]
-    new_blocks: Sequence[Block]
-    ancestors: tuple[Block, ...]
-    old_ancestors: tuple[Block, ...]
-    container: Block | None
-    section_starts: Sequence[int]
-    """Index in `new_blocks` of the first block of each section."""
-    section_paths: Sequence[tuple[str, ...]]
-    """For each section, names of the sections and containers that its blocks are in, outermost first."""
-
-    def chunk_at(self, index: int) -> ChunkInSections:
-        """Return the block at the index `index` as a chunk."""
-        chunk = DiffChunk(
-            "block", self.new_blocks[index], self.old_blocks[index], None, self.ancestors, self.old_ancestors
-        )
-        return ChunkInSections(
-            chunk, self.section_paths[bisect_right(self.section_starts, index) - 1], self.container, True
-        )
-
-    def visible_chunks(self, context_size: ContextSize) -> Iterator[ChunkInSections | CollapsedBlocks]:
-        """Yield chunks for the first, last and expanded blocks, and `CollapsedBlocks` for the blocks between them."""
-        count = len(self.new_blocks)
-        # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
-        edge_count = context_size.block_count + 2
-        visible_indexes: Iterable[int] = range(count)
-        if 2 * edge_count < count:
-            opened_indexes = context_size.expanded and (
-                position for position, new in enumerate(self.new_blocks) if new.key in context_size.expanded
-            )
-            visible_indexes = sorted({*range(edge_count), *(opened_indexes or ()), *range(count - edge_count, count)})
-        position = 0
-        for index in visible_indexes:
-            if index - position > 2:
-                yield CollapsedBlocks(self.new_blocks[position:index], self.ancestors)
-                position = index
-            while position <= index:
-                yield self.chunk_at(position)
-                position += 1
-
-
-class CollapsedBlocks(NamedTuple):
-    """Consecutive unchanged blocks that are collapsed to a line such as `5 blocks unchanged`."""
-
-    blocks: Sequence[Block]
-    ancestors: tuple[Block, ...]
-
-
 def container_name(block: Block) -> str:
     """Return the display name of a container, such as `hint “Note”`. Empty for kinds without name, such as columns."""
     if block.kind in _UNNAMED_KINDS:
@@ -429,22 +378,15 @@ def title_heading(block: Block) -> Block | None:
 
 
 def collapse_unchanged(
-    items: Iterable[ChunkInSections | UnchangedRange], context_size: ContextSize, title: str = ""
+    items: Sequence[ChunkInSections], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffChunk]:
     """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. Where a container begins or
     ends, a chunk of kind `label` names the container of the next chunk, unless another chunk names this container.
     `title` is the name of the top level."""
-    candidates: list[ChunkInSections | CollapsedBlocks] = []
-    for item in items:
-        if isinstance(item, ChunkInSections):
-            candidates.append(item)
-        else:
-            candidates += item.visible_chunks(context_size)
-    limits = _line_limits(candidates, context_size)
-    hidden_items: list[ChunkInSections | CollapsedBlocks] = []
+    hidden_items: list[ChunkInSections] = []
     container: Block | None = None
-    for current, line_limit in zip(candidates, limits, strict=True):
-        if line_limit is None or isinstance(current, CollapsedBlocks):
+    for current, line_limit in zip(items, _line_limits(items, context_size), strict=True):
+        if line_limit is None:
             hidden_items.append(current)
             continue
         if not hidden_items and current.chunk.is_container_change:
@@ -467,21 +409,16 @@ def collapse_unchanged(
         yield _collapsed_chunk(hidden_items, ())
 
 
-def _line_limits(
-    candidates: Sequence[ChunkInSections | CollapsedBlocks], context_size: ContextSize
-) -> list[int | None]:
+def _line_limits(items: Sequence[ChunkInSections], context_size: ContextSize) -> list[int | None]:
     """Return for each chunk how many of its lines are shown (`DiffChunk.line_limit`). None for a collapsed chunk."""
     context_count, is_brief = context_size.block_count, context_size.is_brief
-    distances_since_change = _distances_from_last_change(candidates)
-    distances_until_change = _distances_from_last_change(candidates[::-1])
+    distances_since_change = _distances_from_last_change(items)
+    distances_until_change = _distances_from_last_change(items[::-1])
     limits: list[int | None] = []
     is_noted = False
     for each, since_change, until_change in zip(
-        candidates, distances_since_change, distances_until_change[::-1], strict=True
+        items, distances_since_change, distances_until_change[::-1], strict=True
     ):
-        if isinstance(each, CollapsedBlocks):
-            limits.append(None)
-            continue
         block, is_below_note = each.chunk.block, is_noted
         is_noted = each.chunk.kind == "note"  # A note such as “wrapped in tabs” is about the block below it.
         if not each.is_unchanged or each.has_thread or (block is not None and block.key in context_size.expanded):
@@ -492,17 +429,15 @@ def _line_limits(
             limits.append(0)
         else:
             limits.append(_CLIPPED_LINES if since_change <= context_count else -_CLIPPED_LINES)
-    return _show_single_blocks(candidates, limits) if context_count else limits
+    return _show_single_blocks(items, limits) if context_count else limits
 
 
-def _distances_from_last_change(candidates: Iterable[ChunkInSections | CollapsedBlocks]) -> list[int]:
+def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
     """Return for each chunk the number of blocks since the last change above it."""
     distances: list[int] = []
     distance = 1 << 30
-    for each in candidates:
-        if isinstance(each, CollapsedBlocks):
-            distance += len(each.blocks)
-        elif each.is_unchanged:
+    for each in items:
+        if each.is_unchanged:
             distance += 1
         elif each.chunk.change_number >= 0 and each.chunk.kind != "page_option":
             distance = 0
@@ -510,17 +445,15 @@ def _distances_from_last_change(candidates: Iterable[ChunkInSections | Collapsed
     return distances
 
 
-def _show_single_blocks(
-    candidates: Sequence[ChunkInSections | CollapsedBlocks], limits: list[int | None]
-) -> list[int | None]:
+def _show_single_blocks(items: Sequence[ChunkInSections], limits: list[int | None]) -> list[int | None]:
     """Return `limits`, but show `_CLIPPED_LINES` lines of a block of prose that would be collapsed alone."""
     shown_limits = list(limits)
-    for index, each in enumerate(candidates):
+    for index, each in enumerate(items):
         is_single = limits[index] is None and None not in (
             limits[index - 1] if index else 0,
             limits[index + 1] if index + 1 < len(limits) else 0,
         )
-        if is_single and isinstance(each, ChunkInSections) and _is_prose(each.chunk.block):
+        if is_single and _is_prose(each.chunk.block):
             shown_limits[index] = _CLIPPED_LINES
     return shown_limits
 
@@ -529,18 +462,10 @@ def _is_prose(block: Block | None) -> bool:
     return block is not None and block.kind in _PROSE_KINDS
 
 
-def _collapsed_chunk(
-    hidden_items: Sequence[ChunkInSections | CollapsedBlocks], next_section_path: tuple[str, ...]
-) -> DiffChunk:
-    blocks: list[Block] = []
-    child_names: set[str] = set()
-    for each in hidden_items:
-        ancestors = each.ancestors if isinstance(each, CollapsedBlocks) else each.chunk.ancestors
-        child_names.add(_CHILD_NAMES.get(ancestors[-1].kind, "block") if ancestors else "block")
-        if isinstance(each, CollapsedBlocks):
-            blocks += each.blocks
-        elif each.chunk.block is not None:
-            blocks.append(each.chunk.block)
+def _collapsed_chunk(hidden_items: Sequence[ChunkInSections], next_section_path: tuple[str, ...]) -> DiffChunk:
+    blocks = [each.chunk.block for each in hidden_items if each.chunk.block is not None]
+    parents = {each.chunk.ancestors[-1].kind if each.chunk.ancestors else "" for each in hidden_items}
+    child_names = {_CHILD_NAMES.get(each, "block") for each in parents}
     child_name = child_names.pop() if len(child_names) == 1 else "block"
     text = f"{plural(len(blocks), child_name)} unchanged"
     return DiffChunk(

@@ -32,7 +32,6 @@ from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import (
     ChunkInSections,
     PageComparison,
-    UnchangedRange,
     collapse_unchanged,
     container_name,
     source_chunks,
@@ -163,7 +162,7 @@ class _ChunkBuilder:
         self._threads = threads
         self._thread_total = sum(map(_count_threads, threads.values()))
         self._shown_keys: set[str] = set()
-        self._uncollapsed_chunks: list[ChunkInSections | UnchangedRange] = []
+        self._uncollapsed_chunks: list[ChunkInSections] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
         """Old containers of blocks that moved into or out of containers, by `id()` of the old block."""
@@ -223,14 +222,13 @@ class _ChunkBuilder:
 
     def _add_page_options(self, diff: Diff) -> None:
         for page_option in diff.metadata:
-            block = Block("note", key=f"note {len(self._uncollapsed_chunks)}")
-            is_first = page_option is diff.metadata[0]
+            number, is_first = self._next_number(), page_option is diff.metadata[0]
             self._add_chunk(
                 DiffChunk(
                     "page_option",
-                    block,
+                    Block("note", key=f"note {number}"),
                     page_option=page_option,
-                    change_number=self._next_number(),
+                    change_number=number,
                     is_tight=not is_first,
                     kinds=_SETTING_KINDS,
                 )
@@ -252,7 +250,7 @@ class _ChunkBuilder:
         return self._old_paths.get(id(old_block), self._containers[-1].old_ancestors)
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NO_KINDS) -> None:
-        block = Block("note", key=f"note {len(self._uncollapsed_chunks)}")
+        block = Block("note", key=f"note {change}")
         self._add_chunk(DiffChunk("note", block, text=text, change_number=change, kinds=kinds))
 
     def _new_change_chunk(
@@ -404,52 +402,17 @@ class _ChunkBuilder:
             self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
 
     def _add_unchanged(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
-        start = 0
-        for index, (old, new) in enumerate(zip(old_blocks, new_blocks, strict=True)) if self._threads else ():
-            has_threads = [each.key in self._threads for each in new.walk()]
-            if not any(has_threads):
-                continue
-            self._add_unchanged_ranges(old_blocks[start:index], new_blocks[start:index])
-            start = index + 1
+        for old, new in zip(old_blocks, new_blocks, strict=True):
+            has_threads = [each.key in self._threads for each in new.walk()] if self._threads else [False]
             if any(has_threads[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
                 with self._enter(old, new):
                     self._add_unchanged(old.children, new.children)
                     self._add_threads(new.key, new)
                 continue
             chunk = DiffChunk("block", new, old, None, self._containers[-1].ancestors, self._old_ancestors(old))
-            self._add_chunk(chunk, is_unchanged=True, has_thread=True)
+            self._add_chunk(chunk, is_unchanged=True, has_thread=any(has_threads))
             self._add_block_threads((new,))
             self._remember_heading(new)
-        self._add_unchanged_ranges(old_blocks[start:], new_blocks[start:])
-
-    def _add_unchanged_ranges(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
-        start = 0
-        for end in range(1, len(old_blocks)) if self._old_paths else ():
-            if self._old_ancestors(old_blocks[end]) is not self._old_ancestors(old_blocks[start]):
-                self._add_unchanged_range(old_blocks[start:end], new_blocks[start:end])
-                start = end
-        self._add_unchanged_range(old_blocks[start:], new_blocks[start:])
-
-    def _add_unchanged_range(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
-        container = self._containers[-1]
-        section_starts, section_paths = [0], [container.section_path]
-        for index, new in enumerate(new_blocks):
-            if new.kind == "heading":
-                self._remember_heading(new)
-                section_starts += [index, index + 1]
-                section_paths += [container.names, container.section_path]
-        if new_blocks:
-            self._uncollapsed_chunks.append(
-                UnchangedRange(
-                    old_blocks,
-                    new_blocks,
-                    container.ancestors,
-                    self._old_ancestors(old_blocks[0]),
-                    container.named_block,
-                    section_starts,
-                    section_paths,
-                )
-            )
 
     def _remember_heading(self, block: Block) -> None:
         container = self._containers[-1]
