@@ -31,6 +31,7 @@ from octavo.tui.render.painting import BlockTextFinder
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.terminal import polite_thread
 from tests.benchmarks.texts import sentence
 from tests.call_counter import CallCounter
 from tests.documents.huge_blocks import HUGE
@@ -141,10 +142,10 @@ def test_search_pauses_for_keys_in_blocks_without_text() -> None:
             read.append(chunk)
             yield chunk, Block("paragraph", text="" if chunk % 100 else "words")
 
-    search = BlockTextFinder(blocks(), letters_per_section=1).find("words")
+    search = BlockTextFinder(blocks()).find("words")
     assert [find.chunk_index for find in search if find is not None] == [0, 100, 200]
     read.clear()
-    for find in BlockTextFinder(blocks(), letters_per_section=1).find("words"):
+    for find in BlockTextFinder(blocks()).find("words"):
         if find is None:
             assert len(read) == 1
             read.clear()
@@ -201,7 +202,8 @@ async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
         assert len(lines) < 450
 
 
-async def test_diff_stays_visible_until_next_chunks_are_built() -> None:
+async def test_diff_stays_visible_until_next_chunks_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polite_thread, "THREAD_WAIT", 0.0)
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")

@@ -170,9 +170,7 @@ class Contents:
             rows = ["".join(text for _, text, _ in searched_texts(line)) for line in lines.lines(chunk_index)]
             return Block("paragraph", text="\n".join(rows))
 
-        chunks = range(len(lines))
-        # The search pauses after each chunk (`letters_per_section=1`), because rendering a chunk may be slow.
-        return BlockTextFinder(((chunk, shown_text(chunk)) for chunk in chunks), letters_per_section=1)
+        return BlockTextFinder((chunk_index, shown_text(chunk_index)) for chunk_index in range(len(lines)))
 
     def expand_to(self, match: Match) -> None:
         """Expand the blocks that hide a match."""

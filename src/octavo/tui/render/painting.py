@@ -130,7 +130,6 @@ _SEARCHED_ATTRIBUTES = (
 )
 MAX_MATCHES = 10_000
 """Maximum number of matches that a search finds."""
-_LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
 
 
 class Match(NamedTuple):
@@ -164,86 +163,55 @@ def needle_pattern(needle: str) -> re.Pattern[str]:
     return re.compile(r"\n?".join(patterns).replace(r"\n?\s+\n?", r"\s+"))
 
 
-class _BlockText(NamedTuple):
+class _ChunkText(NamedTuple):
+    """Text of a chunk, folded by `fold`."""
+
     chunk_index: int
-    block: Block
-    path: tuple[Block, ...]
-
-
-class _Section(NamedTuple):
-    """Text of consecutive blocks, folded by `fold`. `starts` says where each block starts."""
-
     text: str
     starts: list[int]
-    entries: list[_BlockText]
+    """For each path in `paths`, where the text of its last block starts."""
+    paths: list[tuple[Block, ...]]
 
 
 class BlockTextFinder:
-    """Searches the text of a page in sections of several blocks. The text is kept for the next search."""
+    """Searches the text of a page chunk by chunk. The text is kept for the next search."""
 
-    def __init__(
-        self,
-        blocks: Iterable[tuple[int, Block]],
-        text_of: Callable[[Block], str] = shown_text,
-        letters_per_section: int = _LETTERS_PER_SECTION,
-    ) -> None:
+    def __init__(self, blocks: Iterable[tuple[int, Block]], text_of: Callable[[Block], str] = shown_text) -> None:
         """`blocks` yields each block or slice with the index of its chunk. `text_of` returns the text of a block as the
-        user sees it. If getting the next block is slow, choose a small `letters_per_section`."""
-        self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
-        self._sections: list[_Section] = []
+        user sees it."""
+        self._blocks, self._text_of = iter(blocks), text_of
+        self._chunk_texts: list[_ChunkText] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Yield the matches of `needle` in reading order, at most `MAX_MATCHES`. After each section of several blocks,
-        yield None, so that the caller can pause."""
-        counts: dict[int, int] = {}
+        """Yield the matches of `needle` in reading order, at most `MAX_MATCHES`. After each chunk, yield None, so that
+        the caller can pause."""
+        pattern = needle_pattern(needle)
         match_count = 0
-        for section in self._iterate_sections() if fold(needle).strip() else ():
-            for match in needle_pattern(needle).finditer(section.text):
-                index = bisect_right(section.starts, match.start()) - 1
-                entry = section.entries[index]
-                nth = counts.get(entry.chunk_index, 0)
-                counts[entry.chunk_index] = nth + 1
-                yield Match(entry.chunk_index, nth, entry.block, entry.path)
+        for chunk_index, text, starts, paths in self._iterate_texts() if fold(needle).strip() else ():
+            for nth, match in enumerate(pattern.finditer(text)):
+                path = paths[bisect_right(starts, match.start()) - 1]
+                yield Match(chunk_index, nth, path[-1], path)
                 match_count += 1
                 if match_count >= MAX_MATCHES:
                     return
             yield None
 
-    def _iterate_sections(self) -> Iterator[_Section]:
-        section_index = 0
-        while True:
-            while section_index < len(self._sections):
-                yield self._sections[section_index]
-                section_index += 1
-            if not self._read_section():
-                return
-
-    def _read_section(self) -> bool:
-        """Read the text of the next section. Return False at the end of the page."""
-        texts: list[str] = []
-        starts: list[int] = []
-        entries: list[_BlockText] = []
-        length = read_count = 0
-        while max(length, read_count) < self._letters_per_section and len(entries) < _BLOCKS_PER_SECTION:
-            chunk_index, block = next(self._blocks, (-1, None))
-            if block is None:
-                break
-            read_count += 1  # A block without text takes time too, so it counts.
-            for entry, text in self._block_texts(chunk_index, block, ()):
-                text = fold(text)
-                entries.append(entry)
+    def _iterate_texts(self) -> Iterator[_ChunkText]:
+        yield from tuple(self._chunk_texts)
+        for chunk_index, block in self._blocks:
+            texts, starts, paths = [], list[int](), []
+            length = 0
+            for path, text in self._block_texts(block, ()):
+                texts.append(fold(text))
                 starts.append(length)
-                texts.append(text)
-                length += len(text) + 1
-            if not texts:
-                entries, starts, texts = [_BlockText(chunk_index, block, ())], [0], [""]
-        if entries:
-            self._sections.append(_Section("\0".join(texts), starts, entries))
-        return bool(entries)
+                paths.append(path)
+                length += len(texts[-1]) + 1
+            chunk_text = _ChunkText(chunk_index, "\0".join(texts), starts, paths)
+            self._chunk_texts.append(chunk_text)
+            yield chunk_text
 
-    def _block_texts(
-        self, chunk_index: int, block: Block, ancestors: tuple[Block, ...]
-    ) -> Iterator[tuple[_BlockText, str]]:
+    def _block_texts(self, block: Block, ancestors: tuple[Block, ...]) -> Iterator[tuple[tuple[Block, ...], str]]:
+        """Yield each text of a block and of the blocks inside it, with the path to the block that shows the text."""
         path = (*ancestors, block)
         texts = [self._text_of(block), block.text]
         # The tabs block shows the title of a tab. An OpenAPI section and a page link do not show their attributes.
@@ -257,12 +225,11 @@ class BlockTextFinder:
                 texts += [str(tab.attrs.get("title", "")) for tab in block.children]
             if block.kind in ("table", "cards"):
                 texts += [plain_text(column.title) for column in attrs.get("columns") or () if not column.hidden]
-        entry = _BlockText(chunk_index, block, path)
         for text in texts:
             if text:
-                yield entry, text
+                yield path, text
         for child in _shown_children(block, ancestors):
-            yield from self._block_texts(chunk_index, child, path)
+            yield from self._block_texts(child, path)
 
 
 def _shown_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
