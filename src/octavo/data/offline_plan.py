@@ -71,7 +71,7 @@ class OfflinePlanner:
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Pin a response, and record whether the list is incomplete. Yield the responses that `value` makes
+        """Pin a response. If it is a list, record whether it is incomplete. Yield the responses that `value` makes
         necessary."""
         if needed.url not in self._pinned:
             self._pinned.add(needed.url)

@@ -1,6 +1,5 @@
-"""Subscribes widgets to API responses. Also tells the top bar whether the server answers, and how old the shown data
-is. Start at `Subscriptions.follow`.
-"""
+"""Subscribes widgets to API responses. Also tells the top bar whether the server responds, and how old the shown data
+is. Start at `Subscriptions.follow`."""
 
 from __future__ import annotations
 
@@ -168,7 +167,7 @@ class ConnectionStatus(NamedTuple):
 
 
 class Connection:
-    """Tells whether the server answers and how old the data on screen is. Knows the subscriptions of all widgets."""
+    """Tells whether the server responds and how old the data on screen is. Knows the subscriptions of all widgets."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called when the color of the status has changed, for example after a failed request."""

@@ -61,7 +61,7 @@ def may_support_pictures(environment: Mapping[str, str]) -> bool:
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Ask the terminal how to show images. Call this before the app reads keys, because the answer comes as input."""
+    """Ask the terminal how to show images. Call this before the app reads keys, because the response comes as input."""
     if may_support_pictures(environment):
         with suppress(ImportError):
             import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal

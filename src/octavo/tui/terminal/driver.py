@@ -32,7 +32,7 @@ _UNFINISHED = re.compile(
 _ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """Matches an escape sequence, such as the sequence of a key, and all text up to the next escape."""
 _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
-"""Matches an answer of the terminal to a query. If the answer is late, Textual would take it for keys."""
+"""Matches a response of the terminal to a query. If it is late, Textual would take it for keys."""
 
 
 class EscapeOrAlt(Key):
