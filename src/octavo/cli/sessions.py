@@ -184,8 +184,8 @@ def open_folder(
 
 
 def prepare_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Prepare a folder of pages. The first request loads it, and adds what could not be read to `problems`. Raises
-    ValueError if `path` is no folder."""
+    """Return a folder of pages and its platform. The first request loads the folder, and adds what could not be read to
+    `problems`. Raises ValueError if `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)

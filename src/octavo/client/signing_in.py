@@ -109,7 +109,7 @@ class ProfileStatus:
 
 
 async def check(client: Client) -> Identity:
-    """Ask the server about the user and the organizations of a token. Raises ApiError, also for a wrong token."""
+    """Load the user and the organizations of a token. Raises ApiError, also for a wrong token."""
     user, loaded_organizations = await asyncio.gather(client(users.Me()), _organizations(client))
     readable, problem = loaded_organizations
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name

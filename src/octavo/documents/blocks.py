@@ -299,13 +299,13 @@ class BlockTree:
         self.diagnostics.append(Diagnostic(max(line, 0), message, tag))
 
     def add(self, draft: DraftBlock) -> DraftBlock:
-        """Append a finished block to the innermost open block."""
+        """Append a finished block to the innermost open block, and return it."""
         self.innermost.children.append(draft)
         return draft
 
     def open(self, key: str, draft: DraftBlock) -> DraftBlock:
-        """Append a block that stays open: the following blocks become its children until `close` is called with `key`.
-        A container that is nested too deeply is not opened, but reported."""
+        """Append a block that stays open, and return it. The following blocks become its children until `close` is
+        called with `key`. A container that is nested too deeply is not opened, but reported."""
         self.add(draft)
         if key.startswith("markdown:"):
             self._markdown.append(draft)

@@ -69,8 +69,8 @@ _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = frozenset()) -> list[Pair]:
-    """Pair the blocks of two versions in order. A block without a counterpart is paired with None. A block whose
-    `look_id` is in `moved_look_ids` is only paired with a block that looks the same."""
+    """Return the pairs of blocks of two versions, in order. A block without a counterpart is paired with None. A block
+    whose `look_id` is in `moved_look_ids` is only paired with a block that looks the same."""
     pairs: list[Pair] = []
     ranges = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in ranges if not each.equal]
@@ -211,7 +211,7 @@ def _look_ids_of_copies(
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved_ids: Collection[int]) -> list[Pair]:
-    """Pair blocks as `align` does, but pair each block whose `id()` is in `moved_ids` with None."""
+    """Return pairs of blocks as `align` does, but pair each block whose `id()` is in `moved_ids` with None."""
     if not moved_ids:
         return align(old, new)
     pairs: list[Pair] = []
@@ -499,7 +499,7 @@ class _Section(NamedTuple):
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Pair the blocks of the sections whose order changed. A block without a counterpart is paired with None."""
+    """Return pairs of blocks of the sections whose order changed. A block without a counterpart is paired with None."""
     pairs = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, section_kinds in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
@@ -515,7 +515,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Pair the blocks of the moved sections that have subsections, at all heading levels."""
+    """Return pairs of blocks of the moved sections that have subsections, at all heading levels."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)

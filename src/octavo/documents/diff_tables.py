@@ -35,7 +35,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """Pair the columns of two tables in order. A column that only one table has is paired with None."""
+    """Return the pairs of columns of two tables, in order. A column that only one table has is paired with None."""
     before: Sequence[TableColumn] = old.attrs.get("columns", ())
     after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
@@ -53,7 +53,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, are_untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns with enough equal cells. If `are_untitled`, also pair by position. Pair other columns with None."""
+    """Yield pairs of columns with enough equal cells, and if `are_untitled`, by position. Pair others with None."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -129,8 +129,8 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in order. A moved row is paired with None, like an added or removed row. The dict
-    maps the `id()` of each moved row to the row in the other table. `columns` is the result of `column_pairs`."""
+    """Return the row pairs of two tables, in order. A moved row is paired with None, like an added or removed row. The
+    dict maps the `id()` of each moved row to the row in the other table. `columns` comes from `column_pairs`."""
     old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
@@ -374,7 +374,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, old_texts: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Compare a new block with the old versions of its texts. `old_texts` has these by the `id()` of the new text."""
+    """Return the draft of a new block, compared with old texts. `old_texts` has these by the `id()` of the new text."""
     if node.kind in _TEXT_KINDS and old_texts[id(node)].block.runs == node.block.runs:
         return DraftEntry("same", _with_cell_text(node, old_texts), node)
     return compare(_with_cell_text(node, old_texts), node)

@@ -39,7 +39,7 @@ class Token:
 
 
 def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
-    """Compare two texts word by word."""
+    """Return the changes between two texts, word by word."""
     old, new = tuple(old), tuple(new)
     link_texts = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
     old_tokens, new_tokens = split_tokens(old, link_texts), split_tokens(new, link_texts)
@@ -251,7 +251,7 @@ _MAX_CHARACTER_PAIRS = 20_000_000
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """Compare two texts line by line. A line counts as changed if its trailing white space differs."""
+    """Return the changes between two texts, line by line. Other white space at the end of a line is a change."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     line_changes: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (old_lines, new_lines))

@@ -640,8 +640,8 @@ _OTHER_MARKS = ("", "_", "~~")
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Let a mark such as `**` open or close next to Chinese, Japanese or Korean letters, as in `**「是」**的`.
-    GitBook writes italic text as `一_个_字` in such text, but escapes a `_` that is no mark."""
+    """Return `scanned`, but let marks such as `**` open or close next to Chinese, Japanese or Korean letters, as in
+    `**「是」**的`. GitBook writes italic text as `一_个_字` in such text, but escapes a `_` that is no mark."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "

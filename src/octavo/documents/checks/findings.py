@@ -309,13 +309,12 @@ class CheckedPage:
 
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
-    """Parse a page and make the checks that need no other page. Relative links start from `base` if given, else from
-    `path`."""
+    """Return a page after the checks that need no other page. Relative links start from `base`, or else from `path`."""
     return check_document(path, text, parse(text), base)
 
 
 def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
-    """Make the checks of a parsed page that need no other page. `text` is its Markdown. Relative links start from
+    """Return a parsed page after the checks that need no other page. `text` is its Markdown. Relative links start from
     `base`, or else from `path`."""
     return CheckedPage(
         path,

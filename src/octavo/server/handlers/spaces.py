@@ -86,7 +86,7 @@ def get_revision_at(context: RequestContext, at: ContentRef) -> Json:
 
 
 def add_first_revision(context: RequestContext, space: Json, markdown: str = "") -> Json:
-    """Create the first revision of a space, with one page that contains `markdown`."""
+    """Create and return the first revision of a space, with one page that contains `markdown`."""
     page = new_page(context, page_trees.leading_heading(markdown) or UNTITLED, markdown)
     return add_revision(context, space["id"], {"pages": [page]}, type="edits", parents=[])
 
