@@ -125,7 +125,7 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("side", "footnote", "figure", "prompt", "include", "openapi", "integration"), ()),
     **dict.fromkeys(("api-method", "api-section", "api-parameter", "api-response"), ()),
 }
-"""The roles of each kind of block with children."""
+"""The roles of each kind of block with children, by kind."""
 
 
 class Run(NamedTuple):
@@ -135,7 +135,7 @@ class Run(NamedTuple):
     marks: frozenset[str] = NO_MARKS
     """A subset of bold, italic, strike, code, kbd, sub, sup, underline and mark."""
     link: str | None = None
-    """The link target as written in the source. Percent encoding is not decoded."""
+    """The link target as written in the source, still percent-encoded. None without a link."""
     kind: str = "text"
     attrs: Mapping[str, Any] = NO_ATTRS
 
@@ -147,10 +147,10 @@ class TableColumn(NamedTuple):
     type: str = "text"
     align: str | None = None
     width: int | None = None
-    """Width in pixels."""
+    """Width in pixels. None if the source sets none."""
     hidden: bool = False
     role: str | None = None
-    """The purpose of a hidden column of cards: target, cover or cover-dark."""
+    """The purpose of a hidden column of cards: target, cover or cover-dark. None for other columns."""
     max: int = 5
     options: Mapping[str, str] = NO_ATTRS
     """Labels of the options of a select, by option ID."""
