@@ -444,8 +444,8 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Fetch page after page, and yield the new items of each. `fetch` gets the cursor of a page. It returns the items,
-    and the cursor of the next page or None at the end of the list.
+    """Fetch page after page, and yield the new items of each. `fetch` gets the cursor of a page, first `start`. It
+    returns the items, and the cursor of the next page or None at the end of the list.
 
     An item is new if no earlier item has the same `identity`, or if its identity is None. Raises PaginationError for an
     invalid cursor, for an endless list, and beyond `max_pages` or `max_items`.

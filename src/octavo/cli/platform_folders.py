@@ -65,7 +65,7 @@ class PlatformFolder:
         return f"Could not open the data in {self.path}: {error_in_words(error)}"
 
     def read_key(self) -> SecretStr:
-        """Return the API key of the user, which the first call creates. Raises OSError."""
+        """Return the user's API key, which the first call creates. Raises OSError."""
         create_private_folder(self.path)
         if not self.key_file.exists():
             write_private(self.key_file, os.urandom(32).hex())

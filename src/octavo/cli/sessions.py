@@ -125,7 +125,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is missing. Call this before the app opens, which the build would slow down."""
+    """Build the large demo if it is missing. Call this before the app opens, because building slows the app down."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform = _open_demo_platform(folder, large=True)

@@ -143,7 +143,7 @@ def _join_around_short_matches(
 def _renumbered_headings(
     short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the `short_indexes` of headings that are equal only because steps were renumbered, such as “Step 2”."""
+    """Return the `short_indexes` of `ranges` with headings that are equal only because steps were renumbered."""
     pattern_counts = [Counter(pattern for node in nodes if (pattern := _number_pattern(node))) for nodes in (old, new)]
     numbered_indexes = [
         index

@@ -576,7 +576,7 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read the text of a link around a mention, which stays a mention. The outer link is ignored."""
+    """Read a link around a mention as its text, in which the mention stays. The outer link is ignored."""
     if not state.src.startswith("[", state.pos) or (outer_match := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer_match.end() > state.posMax:
@@ -607,7 +607,7 @@ def spaced_image_rule(state: StateInline, silent: bool) -> bool:
 
 
 def inline_math_rule(state: StateInline, silent: bool) -> bool:
-    """Read a formula between `$$`, or in `<span class="math">`, which the platform writes in captions and cells."""
+    """Read a formula between `$$`, or in the `<span class="math">` that the platform writes in captions and cells."""
     if not state.src.startswith(("$$", "<s"), state.pos):
         return False
     start, closing = state.pos + 2, "$$"
@@ -678,7 +678,7 @@ _MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
 
 
 def drop_empty_marks(state: StateInline) -> None:
-    """Remove `****`, and `__` beside another mark, which editors leave behind. A masked number (`**** 4242`) stays."""
+    """Remove marks that editors leave behind: `****`, and `__` beside another mark. A number as `**** 4242` stays."""
     has_stars = "****" in state.src and not _MASKED_NUMBER.search(state.src)
     if not has_stars and "__" not in state.src:
         return

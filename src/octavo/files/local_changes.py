@@ -181,7 +181,7 @@ class PagePlacement:
 
 
 def page_placements(pages: Pages, order: PageOrder, new_ids: Collection[str]) -> Iterator[PagePlacement]:
-    """Yield the insertions and moves that bring the pages of a tree into `order`. Parents come before their children."""
+    """Yield the insertions (of `new_ids`) and moves that bring a page tree into `order`, parents before children."""
     child_ids_by_parent: dict[str | None, list[str]] = {None: []}
     parent_by_id = parent_ids(pages)
     for page_id, parent_id in parent_by_id.items():

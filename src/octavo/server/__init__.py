@@ -1,1 +1,1 @@
-"""The embedded platform: a server for the documentation platform's REST API, which stores its data in SQLite."""
+"""The embedded platform: serves the REST API of the documentation platform, and stores its data in SQLite."""

@@ -279,7 +279,7 @@ def _set_markers(items: list[list[Fragment]], marker: str) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of merged content, taking `side` for conflicts without choice. None if no text is left."""
+    """Return the text of merged content. Conflicts without a result of `choose` get `side`. None if no text is left."""
     fragments = _Assembler(choose, side).fragments(content)
     return None if fragments is None else "".join(each.text for each in fragments)
 
