@@ -77,7 +77,7 @@ class _FetchedResponse(NamedTuple):
     to_cache: Any
     """Value to store on disk: the response, or the first page of a longer list. None to store nothing."""
     page_count: int
-    writes_included: int
+    included_write_count: int
     """Number of writes that were confirmed before the request. The value shows their changes."""
     requested_at: datetime
 
@@ -205,7 +205,7 @@ class Live:
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
         """Return whether a response was requested after `since`, and shows all confirmed writes."""
         is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
-        return is_newer and response.error is None and response.writes_included == self._confirmed_count
+        return is_newer and response.error is None and response.included_write_count == self._confirmed_count
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:
         if response.writes_at_request != self._confirmed_count:
@@ -263,12 +263,12 @@ class Live:
             return
         response.is_extending = True
         try:
-            response.pages_to_fetch = response.page_count + 1
+            response.needed_page_count = response.page_count + 1
             await self._wait_until_loaded(response)
-            if response.page_count < response.pages_to_fetch and response.value.next is not None:
+            if response.page_count < response.needed_page_count and response.value.next is not None:
                 await self._fetch_next(response, rank)
         except (ApiError, asyncio.CancelledError) as error:
-            response.pages_to_fetch = max(1, response.page_count)
+            response.needed_page_count = max(1, response.page_count)
             if not isinstance(error, ApiError):
                 raise
         finally:
@@ -294,7 +294,7 @@ class Live:
                 self._store(
                     response,
                     _FetchedResponse(
-                        value, value if value.next is None else None, page_count, response.writes_included, since
+                        value, value if value.next is None else None, page_count, response.included_write_count, since
                     ),
                 )
         finally:
@@ -425,7 +425,7 @@ class Live:
         fetched_list: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch pages of a list, after `fetched_list` if given, until it has `response.pages_to_fetch` pages and
+        """Fetch pages of a list, after `fetched_list` if given, until it has `response.needed_page_count` pages and
         `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
         first_page = joined = fetched_list
         page_count = response.page_count if response is not None and fetched_list is not None else 0
@@ -439,7 +439,7 @@ class Live:
                         page_count += bool(page.items and joined.items)
                         items, unreadable = (*joined.items, *page.items), joined.unreadable + page.unreadable
                         joined = joined.model_copy(update={"items": items, "next": page.next, "unreadable": unreadable})
-                    needed_count = response.pages_to_fetch if response is not None else 1
+                    needed_count = response.needed_page_count if response is not None else 1
                     if (
                         page_count >= needed_count
                         and joined.items
@@ -468,7 +468,7 @@ class Live:
         return value
 
     def _store(self, response: LiveResponse, fetched: _FetchedResponse) -> Any:
-        response.accept(fetched.value, fetched.page_count, self.now(), fetched.writes_included)
+        response.accept(fetched.value, fetched.page_count, self.now(), fetched.included_write_count)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
@@ -558,7 +558,7 @@ class Live:
     def _snapshot(self, response: LiveResponse) -> Snapshot[Any]:
         value, pending = response.value, 0
         if value is not None:
-            applied_entries = [each.entry for each in self._confirmed if each.number > response.writes_included]
+            applied_entries = [each.entry for each in self._confirmed if each.number > response.included_write_count]
             applied_entries += self.outbox.own_entries
             if applied_entries:
                 value, pending = _apply_entries(response.op, value, applied_entries, self.outbox.me)

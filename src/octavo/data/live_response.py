@@ -82,11 +82,11 @@ class LiveResponse:
     checked_at: datetime | None = None
     """When the response was last known to be current. None if no response is loaded."""
     page_count: int = 0
-    pages_to_fetch: int = 1
+    needed_page_count: int = 1
     """Number of pages of a list that a refresh fetches."""
     is_extending: bool = False
     """True while the next page of the list is being fetched."""
-    writes_included: int = 0
+    included_write_count: int = 0
     """Number of writes that were confirmed before the request for this value. The value shows their changes."""
     writes_at_request: int = 0
     """Number of writes that were confirmed before the last request."""
@@ -124,22 +124,23 @@ class LiveResponse:
             getattr(item, "id", None) == item_id for item in self.value.items
         )
 
-    def load_stored(self, value: Any, requested_at: datetime, writes_included: int) -> None:
-        """Set the value from disk, which has the changes of the first `writes_included` confirmed writes."""
+    def load_stored(self, value: Any, requested_at: datetime, included_write_count: int) -> None:
+        """Set the value from disk, which has the changes of the first `included_write_count` confirmed writes."""
         self.value, self.fetched_at, self.checked_at, self.page_count = value, requested_at, requested_at, 1
-        self.writes_included = writes_included
+        self.included_write_count = included_write_count
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # A refresh must fetch all stored pages: otherwise the list would become shorter.
-            self.page_count = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
+            self.page_count = self.needed_page_count = max(1, -(-len(value.items) // limit))
 
-    def accept(self, value: Any, page_count: int, now: datetime, writes_included: int) -> None:
+    def accept(self, value: Any, page_count: int, now: datetime, included_write_count: int) -> None:
         """Set the value from the server, or keep an equal old object. Forget edits that the value includes."""
         if value != self.value:
             self.value = value
-        self.page_count, self.fetched_at, self.checked_at, self.writes_included = page_count, now, now, writes_included
-        self.pages_to_fetch = max(1, page_count) if not self.is_extending else self.pages_to_fetch
+        self.page_count, self.fetched_at, self.checked_at = page_count, now, now
+        self.included_write_count = included_write_count
+        self.needed_page_count = max(1, page_count) if not self.is_extending else self.needed_page_count
         self.edits = [
-            edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes_included
+            edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > included_write_count
         ]
 
 

@@ -136,7 +136,7 @@ class TableGrid:
     omitted_row_count: int = 0
     """Number of rows at the end that are left out because the table is too large."""
     gap: int = COLUMN_GAP
-    broken_columns: int = 0
+    broken_column_count: int = 0
     """Number of columns in which a word is broken, plus 1 if the table is too wide."""
 
     @property
@@ -212,9 +212,9 @@ def fit_columns(
         minimums = _widths_for_longest_words(all_rows, widths, broken_words, parts, available_width)
         max_widths = [minimums[index] if index in broken_words else wide for index, wide in enumerate(natural_widths)]
         widths = _share_widths(max_widths, minimums, text_sizes, available_width)
-    broken_columns = sum(each.word > width for each, width in zip(longest_words_by_column, widths, strict=True))
+    broken_column_count = sum(each.word > width for each, width in zip(longest_words_by_column, widths, strict=True))
     is_too_wide = _excess_width(widths, available_width) > 0
-    return TableGrid(head, body, aligns, widths, broken_columns=broken_columns + is_too_wide)
+    return TableGrid(head, body, aligns, widths, broken_column_count=broken_column_count + is_too_wide)
 
 
 class _WordPartWidths:
@@ -527,9 +527,9 @@ def grid_by_width(
 
     def grid(available_width: int) -> TableGrid:
         table_grid = fit_columns(head, body, aligns, available_width, hints)
-        if table_grid.broken_columns:
+        if table_grid.broken_column_count:
             closer_grid = fit_columns(head, body, aligns, available_width + len(aligns) - 1, hints)
-            if closer_grid.broken_columns < table_grid.broken_columns:
+            if closer_grid.broken_column_count < table_grid.broken_column_count:
                 table_grid, closer_grid.gap = closer_grid, COLUMN_GAP - 1
         table_grid.rows, table_grid.omitted_row_count = body_rows, len(block.children) - len(rows)
         return table_grid
