@@ -91,7 +91,7 @@ async def test_moved_page_moves_its_subpages(live: Live, editor: SpaceEditor) ->
     known = await checks_of(live, editor, update(await editor.id("Gamma"), slug="delta"))
     expected = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
     assert info_row(known, "redirects") == InfoRow("care", "redirects", expected)
-    assert known.publication.startswith("The merged changes will go live immediately on Docs (")
+    assert known.publication_sentence.startswith("The merged changes will go live immediately on Docs (")
 
 
 async def test_redirect_from_the_old_path_is_enough(live: Live, editor: SpaceEditor) -> None:
@@ -114,7 +114,7 @@ async def test_unpublished_space_needs_no_redirect(live: Live, editor: SpaceEdit
         info_row(known, "redirects").text
         == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
-    assert known.publication == "Merging will immediately change the main content of Docs."
+    assert known.publication_sentence == "Merging will immediately change the main content of Docs."
 
 
 async def test_failed_checks_are_shown_as_not_checked(live: Live, editor: SpaceEditor, platform: Platform) -> None:

@@ -327,7 +327,7 @@ def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
 
 
 def _merge_row(name: str, checks: Checks) -> dict[str, Any]:
-    effects = [each for each in (checks.publication, _change_line(checks.changes)) if each]
+    effects = [each for each in (checks.publication_sentence, _change_line(checks.changes)) if each]
     return {
         "ref": name,
         "merged": False,

@@ -299,7 +299,7 @@ class FormState:
         return self.form.verb or ("Create" if self._is_creation else "Save")
 
     @property
-    def draft_source(self) -> str:
+    def draft_source_text(self) -> str:
         """Sentence that says which draft the form shows."""
         is_for_other_items = self.form.several_titles and self.form_draft.earlier_base is not None
         return "You typed this draft for other items." if is_for_other_items else "This is your draft."

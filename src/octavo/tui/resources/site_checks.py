@@ -370,10 +370,10 @@ class ConditionTest(Dialog[None]):
         self._draft_delay.save_soon(self._save_claims)
 
     def _update_outcome(self) -> None:
-        self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
+        self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome_text))
 
     @property
-    def outcome(self) -> str:
+    def outcome_text(self) -> str:
         """Sentence that says whether the condition is true for the typed claims, or why this is unknown."""
         try:
             parsed = yaml_values.parse_yaml(self._claims)

@@ -67,7 +67,7 @@ class Checks:
     """Names of the pages and other items that may conflict with main."""
     pages_with_new_markers: tuple[str, ...]
     """Titles of the pages to which the change request adds conflict markers."""
-    publication: str
+    publication_sentence: str
     """Sentence that says where readers will see the merged content."""
     is_on_main: bool = False
     """True if main already has all changes of the change request."""

@@ -92,7 +92,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     required_number = str(checks.change_request.number) if warning else ""
     return DialogContent(
         info_rows=tuple(info_rows),
-        intro=f"{checks.change_request.title}\n\n{checks.publication}",
+        intro=f"{checks.change_request.title}\n\n{checks.publication_sentence}",
         blocked=why_blocked(checks),
         confirmation_text=required_number,
         confirmation_reason=f"{warning}. To merge anyway, type the number of the change request ({required_number}) and press enter."
