@@ -21,7 +21,7 @@ HARBOUR = "harbour-api"
 async def run_command(run: Run, id: str) -> None:
     """Run a command without a key, as the command palette does."""
     command = next(each for each in active_commands(run.app.screen) if each.id == id)
-    assert command.enabled, command.reason
+    assert command.is_enabled, command.reason
     await command.run()
     await run.settle()
 

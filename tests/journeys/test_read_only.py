@@ -54,9 +54,9 @@ async def test_read_only_mode_disables_all_writing_keys_with_a_reason(stage: Sta
         disabled = [each for each in here if each.reason == READ_ONLY]
         assert len(disabled) >= 2
         for each in here:
-            if each.enabled and callable(writing[each.id].writes):
+            if each.is_enabled and callable(writing[each.id].writes):
                 continue  # A callable means that only some uses write.
-            assert not each.enabled, f"{each.id} must be disabled"
+            assert not each.is_enabled, f"{each.id} must be disabled"
             await each.run()
             await run.settle()
             assert run.app.screen is before, f"{each.id} must not open a screen"
@@ -81,12 +81,12 @@ async def test_other_keys_in_read_only_mode_send_no_writes(stage: Stage, place: 
 
 async def run_other_commands(run: Run, view: Screen[object]) -> None:
     """Run every other command that is enabled here, and confirm every dialog."""
-    ids = [each.id for each in active_commands(view) if each.enabled]
+    ids = [each.id for each in active_commands(view) if each.is_enabled]
     for id in ids:
         if id in _LEAVES or id.endswith(_TERMINAL) or id.startswith(("pane.", "view.", "list.", "tree.")):
             continue
         now = {each.id: each for each in active_commands(run.app.screen)}
-        if id in now and now[id].enabled:
+        if id in now and now[id].is_enabled:
             await now[id].run()
             await run.settle()
         for key in ("enter", "y", "ctrl+s"):

@@ -39,7 +39,7 @@ def parametrize_person(*in_every_run: str) -> pytest.MarkDecorator:
 def disabled_keys(run: Run) -> dict[str, str]:
     """Return the keys that are disabled now, with the reasons."""
     commands = active_commands(run.app.screen)
-    return {key: command.reason or "" for command in commands for key in command.keys if not command.enabled}
+    return {key: command.reason or "" for command in commands for key in command.keys if not command.is_enabled}
 
 
 @pytest.mark.before_release("elin-brandt")

@@ -179,7 +179,10 @@ async def test_structure_keys_without_permission_are_disabled_with_a_reason(stag
         await open_structure(run)
         await select_part(run, "Harbour software")
         why = {
-            key: each.reason or "" for each in active_commands(run.app.screen) for key in each.keys if not each.enabled
+            key: each.reason or ""
+            for each in active_commands(run.app.screen)
+            for key in each.keys
+            if not each.is_enabled
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (

@@ -328,7 +328,7 @@ async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) 
             key: command.reason or ""
             for command in active_commands(run.app.screen)
             for key in command.keys
-            if not command.enabled
+            if not command.is_enabled
         }
         assert set(KEYS_THAT_WRITE) <= reasons.keys()
         assert reasons["X"] == (

@@ -263,7 +263,7 @@ async def test_comment_is_on_new_block_and_never_on_collapsed_lines() -> None:
         await pilot.pause()
         await pilot.press("g")
         comment = next(each for each in active_commands(app.screen) if each.id == "diff.comment")
-        assert not comment.enabled
+        assert not comment.is_enabled
         assert "to select a block" in (comment.reason or "")
         await pilot.press("n", "c")
         chosen = [each.block.key for each in app.said if isinstance(each, Reader.CommentRequested)]

@@ -101,9 +101,9 @@ async def test_commands_come_from_the_bindings() -> None:
         comment = commands["page.comment"]
         assert comment.keys == ("c", "|")
         assert (comment.title, comment.help, comment.context) == ("Comment", "Write a comment here", "page view")
-        assert not comment.enabled
+        assert not comment.is_enabled
         assert comment.reason == "Commenting needs the comment role; you read only."
-        assert commands["page.next"].enabled
+        assert commands["page.next"].is_enabled
         assert commands["page.next"].reason is None
         await commands["page.next"].run()
         assert page.done == ["next"]
@@ -135,7 +135,7 @@ async def test_key_bar_omits_inapplicable_and_keeps_forbidden_commands() -> None
     async with app.run_test() as pilot:
         assert "page.resolve" not in [command.id for command in key_bar(app.screen)]
         assert "page.resolve" in [command.id for command in active_commands(app.screen)]
-        assert not next(each for each in key_bar(app.screen) if each.id == "page.comment").enabled
+        assert not next(each for each in key_bar(app.screen) if each.id == "page.comment").is_enabled
         await pilot.press("d")
         assert page.done == ["resolve"], "the key must run the command that the key bar omits"
         page.has_thread = True

@@ -316,7 +316,7 @@ class WriteQueue:
 
     def _close_undo_notices(self) -> None:
         for notice in self._app.notices.shown():
-            if notice.undo:
+            if notice.offers_undo:
                 self._app.notices.close(notice.number)
 
 

@@ -146,7 +146,7 @@ class KeyBar(Widget):
         keys = "/".join(command.key for command in group)
         title = command.group.description if command.group and command.group.description else command.title
         label = title[:1].lower() + title[1:] if title[1:2].islower() else title
-        if not any(command.enabled for command in group):
+        if not any(command.is_enabled for command in group):
             return safe(f"{keys} {label}").stylize(self.get_visual_style("keybar--disabled", partial=True))
         return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(label)
 

@@ -354,7 +354,7 @@ class ActiveCommand:
     help: str
     context: str
     """Name of the widget, screen or app that has the command, as the help shows it."""
-    enabled: bool
+    is_enabled: bool
     is_applicable: bool
     """False if the key bar hides the command for its current target, as `Command.applies` decides."""
     group: Binding.Group | None
@@ -408,7 +408,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
         title=title or binding.description,
         help=tooltip or binding.description,
         context=name_in_help(node),
-        enabled=reason is None,
+        is_enabled=reason is None,
         is_applicable=is_applicable,
         group=binding.group,
         reason=reason,
@@ -433,7 +433,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         title=title,
         help=title,
         context=name_in_help(node),
-        enabled=True,
+        is_enabled=True,
         is_applicable=True,
         group=None,
         reason=None,

@@ -41,14 +41,14 @@ SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
 
 
 class Notice(NamedTuple):
-    """A notification with a sentence. If `undo` is True, it also offers to undo the last action."""
+    """A notification with a sentence. With `offers_undo`, it also offers to undo the last action."""
 
     number: int
     text: str
     tone: Tone
     seconds: float
     started_at: float
-    undo: bool
+    offers_undo: bool
 
     def seconds_left(self, now: float) -> float:
         """Return how many more seconds the notification is shown. 0 if its time is over."""
@@ -222,7 +222,7 @@ class Notices(Widget):
         for notice in self._board.shown()[-1:] if self._is_short else self._board.shown():
             mark, style = _MARKS[notice.tone]
             text, text_width = safe_lines(notice.text), width - len(mark)
-            undo_label = self._undo_label(notice, text_width - text.cell_length) if notice.undo else Content("")
+            undo_label = self._undo_label(notice, text_width - text.cell_length) if notice.offers_undo else Content("")
             text_lines = list(text.wrap(max(10, text_width)))
             max_lines = 1 if self._is_short else _MAX_LINES
             last_width = text_width - undo_label.cell_length if self._is_short else text_width
@@ -253,5 +253,5 @@ class Notices(Widget):
 
     def on_click(self, event: Click) -> None:
         event.stop()
-        if any(notice.undo for notice in self._board.shown()):
+        if any(notice.offers_undo for notice in self._board.shown()):
             self.post_message(self.UndoRequested())

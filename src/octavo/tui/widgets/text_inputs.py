@@ -328,20 +328,20 @@ class FilterInput(LineInput):
 
     @dataclass(kw_only=True)
     class Finished(Message):
-        """Posted when the user leaves the input with enter, down or esc. `closed` is True if the input is empty."""
+        """Posted when the user leaves the input with enter, down or esc. `is_empty` is True if the input is empty."""
 
-        closed: bool
+        is_empty: bool
 
     def keep(self) -> None:
         """Leave the input, and keep the filter."""
-        self.post_message(self.Finished(closed=not self.value))
+        self.post_message(self.Finished(is_empty=not self.value))
 
     def leave(self) -> None:
         """Clear the filter. If the filter is already empty, leave the input."""
         if self.value:
             self.clear()
         else:
-            self.post_message(self.Finished(closed=True))
+            self.post_message(self.Finished(is_empty=True))
 
 
 class FilterLine(Widget):
@@ -422,6 +422,6 @@ class FilterLine(Widget):
     @on(FilterInput.Finished)
     def _finish(self, message: FilterInput.Finished) -> None:
         message.stop()
-        if message.closed:
+        if message.is_empty:
             self.close()
-        self._leave(not message.closed)
+        self._leave(not message.is_empty)
