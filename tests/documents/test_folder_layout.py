@@ -223,6 +223,47 @@ def test_only_links_in_code_stay(code: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sample",
+    [
+        "a\r\u2028b\n\n    [a](x)\n\tb ![a](x)\n\n    [a]: x",
+        '* a\n\n      <img src="x">\n\n1.     [a](x)',
+        "> a\n>\n>     [a](x)",
+        r"\[a](x) b](x)",
+        r"[a\](x)",
+        r"!\[a](x)",
+        "[a\n\nb](x)",
+        r"\\\[a](x)",
+        r'\<img src="x">',
+        r'\{% embed url="x" %\}',
+        "<!-- [a](x)\n\n```\n[a](x)\n```\n[a](x) -->",
+    ],
+)
+def test_sample_of_a_link_stays(sample: str) -> None:
+    text = f"[a](x)\n\n{sample}\n\n* [a](x)\n  * b\n\n    [a](x)\n\n\n[a](x)\n"
+    assert rewrite_links(text, lambda _: "y") == f"[a](y)\n\n{sample}\n\n* [a](y)\n  * b\n\n    [a](y)\n\n\n[a](y)\n"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        r"\\[a](x)",
+        r"\![a](x)",
+        r"[\[a\] `]`](x)",
+        "[![a](x)](x)",
+        "[a [a](x)",
+        "[a\nb](x)",
+        "`<!--` [a](x) `-->`",
+        "<!-- [a](x)",
+        r"1 \< 2 [a](x) > 3",
+        '<table>\n<tr>\n\n    <td><a href="x">a</a></td>\n\n</tr>\n</table>',
+        "a\n    [a](x)",
+    ],
+)
+def test_link_that_looks_like_a_sample_is_rewritten(link: str) -> None:
+    assert rewrite_links(link, lambda _: "y") == link.replace("(x)", "(y)").replace('"x"', '"y"')
+
+
+@pytest.mark.parametrize(
     ("link", "url"),
     [
         ("![a](Screen Shot (1).png)", "Screen Shot (1).png"),

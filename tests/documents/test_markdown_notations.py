@@ -51,6 +51,16 @@ CASES = {
         "{% stepper %}\n{% step %}\n### One\n\ntext\n{% endstep %}\n{% endstepper %}",
         "stepper\n  step\n    heading [level=3] One\n    paragraph text",
     ),
+    "item with an image after a blank line": (
+        '* a\n  *\n\n      <figure><img src="b.png" alt=""></figure>\n  *\n\n      **c**\n* d\n\n```\n*\n\n    e\n```',
+        "list\n  item\n    paragraph a\n    list\n      item\n        figure\n          image [src=b.png]\n"
+        "      item\n        paragraph <bold|c>\n  item\n    paragraph d\ncode '*\\n\\n    e'",
+    ),
+    "number with an image after a blank line": (
+        '1. a\n2.\n\n    <img src="b.png" alt="">\n3. c\n4.\n\n   d',
+        "list [ordered=1]\n  item\n    paragraph a\n  item\n    figure\n      image [src=b.png]\n  item\n    paragraph c\n  item\n"
+        "paragraph d",
+    ),
     "end tags in a list item": (
         "{% stepper %}\n{% step %}\n- a\n  {% endstep %}\n  {% endstepper %}\n\nafter",
         "stepper\n  step\n    list\n      item\n        paragraph a\nparagraph after",

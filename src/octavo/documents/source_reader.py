@@ -38,6 +38,17 @@ _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
 """Zero-width spaces that editors write before a fence inside code."""
+FENCED = re.compile(
+    r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(?P<fence>```+(?=[^`\n]*$)|~~~+)[^\n]*\n[\s\S]*?"
+    r"(?:^[ \t>]{0,20}(?P=fence)[`~]*[ \t]*$|\Z)",
+    re.MULTILINE,
+)
+"""Fenced code, also as the first block of a list item or quote."""
+_LONE_SIGN = re.compile(
+    r"^(?P<indent>[ \t>]*)(?P<sign>[-*+]|\d{1,9}[.)])(?=[ \t]*\n[ \t>]*\n(?P=indent) {4}\S)", re.MULTILINE
+)
+"""The sign of a list item whose content follows a blank line, as the platform writes an item with only an image."""
+_CODE_OR_LONE_SIGN = re.compile(f"{FENCED.pattern}|{_LONE_SIGN.pattern}", re.MULTILINE)
 _BOLD_SPACE = re.compile(r"(?<!\S\*\*)(?<=\*\*)\u200b+(?=[ \t])")
 """Zero-width spaces between `**` and a space, so that `**` can open bold text."""
 
@@ -116,6 +127,9 @@ class IncrementalParse:
             yield self._finalizer.finalize([self._front_matter_as_code(str(error))])
         body = "\n" * escaped.count("\n", 0, start) + escaped[start:] if start else escaped
         body = _with_conflict_tags(body)
+        if _LONE_SIGN.search(body):
+            # Without something after the sign, the content of the item would be code after an empty item.
+            body = _CODE_OR_LONE_SIGN.sub(lambda found: f"{found[0]} <!---->" if found["sign"] else found[0], body)
         stream, closed_tags, diagnostics = (
             TokenStream(body, self._slice_length, max_page_tokens(len(source))),
             ClosedTags(body),

@@ -19,10 +19,10 @@ from urllib.parse import unquote
 from octavo.api.folding import fold, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import line_starts
-from octavo.documents.folders.folder import CODE_SPAN, FENCED, change_outside_code, rewrite_links
+from octavo.documents.folders.folder import CODE_SPAN, change_outside_code, rewrite_links
 from octavo.documents.sections import split_sections
 from octavo.documents.site_rules import UNDEFINED, UNKNOWN, evaluate_expression
-from octavo.documents.source_reader import parse
+from octavo.documents.source_reader import FENCED, parse
 from octavo.documents.tag_blocks import Tag, TagScanner
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Section, Store

@@ -15,12 +15,14 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address
 from octavo.documents.links import SPACED_IMAGE
+from octavo.documents.source_reader import FENCED, parse
 
 EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """Start of a URL that does not name a file in the folder."""
@@ -317,45 +319,69 @@ def passes_link(folder: Path, path: str) -> bool:
     return False
 
 
-CODE_SPAN = re.compile(r"(?<![`\\])(`{1,9})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
-_CODE_OR_LINK = re.compile(
-    rf"(?=[`!\]shup])(?:{CODE_SPAN.pattern}|{SPACED_IMAGE}"
-    r"""|\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
+CODE_SPAN = re.compile(r"(?<![`\\])(?P<ticks>`{1,9})(?!`)[^\n]{1,1000}?(?<!`)(?P=ticks)(?!`)")
+_LINK_OR_SAMPLE = re.compile(
+    r"^[ \t>]{0,20}\[(?!\^)[^\[\]\n]{1,300}\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|([^\s<]\S{0,999}))"
+    rf"|(?=[`!\\\[\]<\nshup])(?:{CODE_SPAN.pattern}|<!--(?:(?!<!--|-->)[\s\S])*+-->|\n(?=[ \t>]*\n)"
+    r"|\\(?:</?[a-z][^<>\[\]\n]{0,999}>|\{%[^{\[\]\n]{0,999}?%\\?\}|[!-/:-@\[-`{-~])"
+    rf"|{SPACED_IMAGE}"
+    r"""|\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))|[\[\]]"""
     r"""|(?:src|href|srcset|url|page-ref\s{1,9}page)=(?:"([^"\n]{1,1000})"|'([^'\n]{1,1000})'))"""
-    r"""|^[ \t>]{0,20}\[(?!\^)[^\[\]\n]{1,300}\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|([^\s<]\S{0,999}))""",
+    rf"|{FENCED.pattern}",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Code in a line, a link, or a definition of a link label. The lookahead makes the search faster."""
+"""A link, a definition of a link label, a bracket, the end of a paragraph, or a sample in which no link counts: code, a
+comment, an escaped tag or sign. The URL is the last group, which has no name. The lookahead makes the search faster."""
 _ESCAPED_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])")
-FENCED = re.compile(
-    r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",
-    re.MULTILINE | re.DOTALL,
-)
-"""Fenced code, also as the first block of a list item or quote."""
+_MAYBE_CODE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(?: {4}|\t)")
+"""Start of a paragraph that may be indented code."""
 
 
 def link_urls(markdown: str) -> Iterator[str]:
-    """Yield the URLs of links and images in a page outside code, without escapes."""
-    return filter(None, map(_url_in, _CODE_OR_LINK.finditer(FENCED.sub("", markdown))))
+    """Yield the URLs of links and images in a page outside code and comments, without escapes."""
+    return map(_url_in, _links_in(markdown))
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of each URL outside code. The URL stays if the result is None."""
-
-    def replace(match: re.Match[str]) -> str:
-        old = _url_in(match)
-        new = new_url(old) if old else None
-        if new is None or new == old:
-            return match[0]
-        start, end = (each - match.start() for each in match.span(match.lastindex or 0))
-        return f"{match[0][:start]}{new}{match[0][end:]}"
-
-    return change_outside_code(markdown, lambda part: _CODE_OR_LINK.sub(replace, part))
+    """Return `markdown` with `new_url(URL)` in place of each of its `link_urls`. The URL stays if the result is None."""
+    pieces, position = [], 0
+    for link in _links_in(markdown):
+        if (new := new_url(_url_in(link))) is not None and new != _url_in(link):
+            start, end = link.span(link.lastindex or 0)
+            pieces += [markdown[position:start], new]
+            position = end
+    return "".join([*pieces, markdown[position:]])
 
 
-def _url_in(match: re.Match[str]) -> str:
-    is_code = match.lastindex == 1
-    return "" if is_code else html.unescape(_ESCAPED_SIGN.sub(r"\1", match[match.lastindex or 0]))
+def _links_in(markdown: str) -> Iterator[re.Match[str]]:
+    """Yield a match for each link outside code and comments. The last group is the URL as written."""
+    open_brackets = paragraph_start = line = counted_to = 0
+    for match in _LINK_OR_SAMPLE.finditer(markdown):
+        sign = match[0][0]
+        is_text = match.lastindex is None or match.lastgroup or (sign == "]" and not open_brackets)
+        if sign == "\n":
+            open_brackets, paragraph_start = 0, markdown.index("\n", match.end()) + 1
+        elif sign == "]":
+            open_brackets = max(0, open_brackets - 1)
+        elif match[0] == "[":
+            open_brackets += 1
+        if not is_text:
+            line += markdown.count("\n", counted_to, match.end())
+            counted_to = match.end()
+            if not (_MAYBE_CODE.match(markdown, paragraph_start) and line in _code_lines(markdown)):
+                yield match
+
+
+@lru_cache(maxsize=1)
+def _code_lines(markdown: str) -> frozenset[int]:
+    """Return the numbers of the lines in code blocks, counted from 0. Only line feeds end lines."""
+    document = parse(re.sub("[\r\x85\u2028\u2029]", " ", markdown))
+    code = [block for block in document.walk() if block.kind == "code"]
+    return frozenset(line for block in code if not block.attrs.get("source") for line in range(*block.lines))
+
+
+def _url_in(link: re.Match[str]) -> str:
+    return html.unescape(_ESCAPED_SIGN.sub(r"\1", link[link.lastindex or 0]))
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:
