@@ -58,7 +58,8 @@ CASES = {
     ),
     "number with an image after a blank line": (
         '1. a\n2.\n\n    <img src="b.png" alt="">\n3. c\n4.\n\n   d',
-        "list [ordered=1]\n  item\n    paragraph a\n  item\n    figure\n      image [src=b.png]\n  item\n    paragraph c\n  item\n"
+        "list [ordered=1]\n  item\n    paragraph a\n  item\n    figure\n      image [src=b.png]\n"
+        "  item\n    paragraph c\n  item\n"
         "paragraph d",
     ),
     "end tags in a list item": (

@@ -29,8 +29,9 @@ from bs4.element import PageElement
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
-from octavo.documents.folders.folder import ASSETS, DEPTH_LIMIT, IGNORED_FOLDERS, change_outside_code, rewrite_links
+from octavo.documents.folders.folder import ASSETS, DEPTH_LIMIT, IGNORED_FOLDERS, rewrite_links
 from octavo.documents.inline import escape_emoji_names
+from octavo.documents.source_reader import FENCED
 from octavo.server.fetcher import FetchedFile, FetchFailure
 
 SIZE_LIMIT = 5_000_000
@@ -72,7 +73,7 @@ _LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _FENCE = "```"
 _BACKTICKS = re.compile("`+")
-_BLANK_LINES = re.compile(r"\n{3,}")
+_CODE_OR_BLANK_LINES = re.compile(rf"{FENCED.pattern}|\n{{3,}}", re.MULTILINE)
 Fetch = Callable[[str], FetchedFile]
 """A function that downloads a URL. Raises FetchFailure."""
 RewriteUrl = Callable[[str], str]
@@ -407,7 +408,7 @@ class HtmlPage:
             text: str = converter.convert_soup(self._main)
         except RecursionError:
             raise ConversionFailure("is nested too deeply") from None
-        text = change_outside_code(text, lambda part: _BLANK_LINES.sub("\n\n", part)).strip() + "\n"
+        text = _CODE_OR_BLANK_LINES.sub(lambda found: found[0] if found["fence"] else "\n\n", text).strip() + "\n"
         if not page_trees.first_heading(text) and self.title:
             text = f"# {_escape_line(self.title)}\n\n{text}"
         return text

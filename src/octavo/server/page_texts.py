@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from octavo.api.folding import fold, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import line_starts
-from octavo.documents.folders.folder import CODE_SPAN, change_outside_code, rewrite_links
+from octavo.documents.folders.folder import CODE_SPAN, rewrite_links
 from octavo.documents.sections import split_sections
 from octavo.documents.site_rules import UNDEFINED, UNKNOWN, evaluate_expression
 from octavo.documents.source_reader import FENCED, parse
@@ -27,7 +27,10 @@ from octavo.documents.tag_blocks import Tag, TagScanner
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Section, Store
 
-_EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
+_CODE = re.compile(f"{FENCED.pattern}|{CODE_SPAN.pattern}", re.MULTILINE)
+_CODE_OR_EXPRESSION = re.compile(
+    rf'{FENCED.pattern}|<code class="expression">(?P<expression>[^<]{{1,1000}})</code>', re.MULTILINE
+)
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
 _CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
@@ -161,13 +164,12 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keep
         text = _render_conditions(_parse_conditions(text), variables, keeps_claims)
     if "expression" not in text:
         return text
-    return change_outside_code(
-        text, lambda part: _EXPRESSION.sub(lambda match: _expression_value(match, variables), part)
-    )
+    return _CODE_OR_EXPRESSION.sub(lambda match: _expression_value(match, variables), text)
 
 
 def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
-    value = evaluate(html.unescape(match[1]), variables, keeps_claims=True)
+    is_code = match["expression"] is None
+    value = UNKNOWN if is_code else evaluate(html.unescape(match["expression"]), variables, keeps_claims=True)
     if not isinstance(value, str | int | float):
         return match[0]
     text = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
@@ -176,7 +178,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 def _parse_conditions(text: str) -> list[str | _If]:
     """Split a text into plain text and conditions. A tag without its counterpart is plain text."""
-    scanner, code_ranges = TagScanner(text), _code_ranges(text)
+    scanner, code_ranges = TagScanner(text), [code.span() for code in _CODE.finditer(text)]
     all_parts: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
     target, position = all_parts, 0
@@ -203,12 +205,6 @@ def _parse_conditions(text: str) -> list[str | _If]:
         for branch in unclosed_condition.branches:
             target += [branch.opening, *branch.parts_inside]
     return all_parts
-
-
-def _code_ranges(text: str) -> list[tuple[int, int]]:
-    fences = [fence.span() for fence in FENCED.finditer(text)]
-    outside = FENCED.sub(lambda fence: "\n" * len(fence[0]), text)
-    return sorted([*fences, *(span.span() for span in CODE_SPAN.finditer(outside))])
 
 
 def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:

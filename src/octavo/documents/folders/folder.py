@@ -343,7 +343,7 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of each of its `link_urls`. The URL stays if the result is None."""
+    """Return `markdown` with `new_url(URL)` in place of each URL of `link_urls`. A URL stays if the result is None."""
     pieces, position = [], 0
     for link in _links_in(markdown):
         if (new := new_url(_url_in(link))) is not None and new != _url_in(link):
@@ -382,12 +382,3 @@ def _code_lines(markdown: str) -> frozenset[int]:
 
 def _url_in(link: re.Match[str]) -> str:
     return html.unescape(_ESCAPED_SIGN.sub(r"\1", link[link.lastindex or 0]))
-
-
-def change_outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Return `text` with `change` applied to everything outside fenced code."""
-    pieces, position = [], 0
-    for fence in FENCED.finditer(text):
-        pieces += [change(text[position : fence.start()]), fence[0]]
-        position = fence.end()
-    return "".join([*pieces, change(text[position:])])
