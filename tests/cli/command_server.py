@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from signal import SIGKILL, SIGTERM
 from threading import Lock
 from typing import Any, BinaryIO, TextIO
@@ -28,7 +29,8 @@ READ_AT_START = ("ESCDELAY", "LANG", "LC_", "LD_", "MALLOC_", "PYTHON", "TEXTUAL
 """Beginnings of the names of variables that a process reads when it starts or imports modules. Other variables may differ
 between commands, because Octavo and its libraries read them only while a command runs."""
 TIMEOUT = 240.0
-_PRELOADED = ("api", "checking", "completion", "connection", "help", "operations", "serve", "sessions")
+_COMMAND_MODULES = ("api", "checking", "completion", "connection", "help", "operations", "serve", "sessions")
+_PACKAGES = ("api", "data", "documents", "server.handlers")
 _APP_MODULES = (
     "octavo.cli.running_app",
     "octavo.cli.platforms",
@@ -242,6 +244,23 @@ def _run(request: Mapping[str, Any]) -> None:
     sys.exit(import_module("octavo.__main__").main())
 
 
+def _load_octavo() -> None:
+    """Import Octavo without its app, and build the models of all operations, which a process builds at first use."""
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    command_line = import_module("octavo.cli.command_line")
+    for name in command_line.COMMANDS:
+        command_line.load_command(name)
+    for name in _COMMAND_MODULES:
+        import_module(f"octavo.cli.{name}")
+    for name in _PACKAGES:
+        package = import_module(f"octavo.{name}")
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    for spec in import_module("octavo.api.operation").SPECS.values():
+        spec.operation.model_rebuild()
+        spec.codec.rebuild()
+
+
 def _start(*numbers: int) -> None:
     """Import Octavo, and serve in a process that is no child of the tests."""
     if os.fork():
@@ -249,12 +268,7 @@ def _start(*numbers: int) -> None:
     connection, streams = (socket.socket(fileno=number) for number in numbers)
     for each in (connection, streams):
         each.set_inheritable(False)
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    command_line = import_module("octavo.cli.command_line")
-    for name in command_line.COMMANDS:
-        command_line.load_command(name)
-    for name in _PRELOADED:
-        import_module(f"octavo.cli.{name}")
+    _load_octavo()
     # Importing keyring chooses its backend by the environment.
     assert "keyring" not in sys.modules
     gc.freeze()

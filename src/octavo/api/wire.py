@@ -190,19 +190,22 @@ def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # Another thread may add operations.
         if not spec.repeats_request
-        for route, ends, pattern in _patterns(spec)
-        if path.startswith(ends[0]) and path.endswith(ends[-1]) and (match := pattern.fullmatch(path))
+        for route, ends in _fixed_parts(spec)
+        if path.startswith(ends[0]) and path.endswith(ends[-1]) and (match := _pattern(route.path).fullmatch(path))
     ]
     return sorted(matching_routes, key=lambda each: each[0].path.count("{"))
 
 
 @cache
-def _patterns(spec: Spec) -> list[tuple[Route, list[str], re.Pattern[str]]]:
-    """Return the routes of an operation, each with the fixed parts of its path and with its pattern."""
-    return [
-        (route, _NAME.split(route.path)[::2], re.compile(_NAME.sub(_capturing_group, route.path)))
-        for route in routes(spec)
-    ]
+def _fixed_parts(spec: Spec) -> list[tuple[Route, list[str]]]:
+    """Return the routes of an operation, each with the fixed parts of its path."""
+    return [(route, _NAME.split(route.path)[::2]) for route in routes(spec)]
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """Return the pattern of the paths with parameters that fit the path of a route."""
+    return re.compile(_NAME.sub(_capturing_group, path))
 
 
 def _capturing_group(found: re.Match[str]) -> str:
