@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -123,16 +124,21 @@ class CommandLine:
         )  # fmt: skip
         return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 
-    def run_with_closed_pipe(self, *arguments: str, cwd: Path | None = None) -> int:
-        """Run a command whose standard output nobody reads, and return its exit code."""
+    def run_with_output(self, output: int, *arguments: str, cwd: Path | None = None) -> ProcessResult:
+        """Run a command whose standard output is the file descriptor `output`. `out` of the result is empty."""
+        with open(os.devnull) as stdin, tempfile.TemporaryFile("w+") as errors:
+            streams = (stdin.fileno(), output, errors.fileno())
+            code = _server().start_with_streams(streams, arguments, self.environ, cwd).wait()
+            errors.seek(0)
+            return ProcessResult(code, "", errors.read())
+
+    def run_with_closed_pipe(self, *arguments: str, cwd: Path | None = None) -> ProcessResult:
+        """Run a command whose standard output nobody reads."""
         reading, writing = os.pipe()
         os.close(reading)
-        command = self.command(*arguments)
-        ran = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=writing, check=False, env=self.environ, cwd=cwd, timeout=TIMEOUT
-        )
+        ran = self.run_with_output(writing, *arguments, cwd=cwd)
         os.close(writing)
-        return ran.returncode
+        return ran
 
     def terminal(self, *arguments: str, columns: int = 120, environ: Mapping[str, str] | None = None) -> Terminal:
         """Run a command in a terminal."""

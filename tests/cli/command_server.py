@@ -81,25 +81,36 @@ class CommandServer:
         inner_in, stdin = os.pipe()
         stdout, inner_out = os.pipe()
         stderr, inner_err = os.pipe()
-        ends = self._start((inner_in, inner_out, inner_err), arguments, environ, imports=[*imports])
+        ends = self._start((inner_in, inner_out, inner_err), arguments, environ, None, imports=[*imports])
         for each in (inner_in, inner_out, inner_err):
             os.close(each)
         return RunningCommand(open(stdin, "w"), open(stdout), open(stderr), ends)
+
+    def start_with_streams(
+        self, streams: tuple[int, int, int], arguments: Sequence[str], environ: Mapping[str, str], cwd: Path | None
+    ) -> CommandProcess:
+        """Start a command with these standard streams."""
+        return CommandProcess(self._start(streams, arguments, environ, cwd, imports=()))
 
     def start_in_terminal(
         self, arguments: Sequence[str], environ: Mapping[str, str], terminal: int, *, controls: bool
     ) -> CommandProcess:
         """Start a command in a terminal. With `controls`, keys such as ctrl+c send signals."""
         streams = (terminal, terminal, terminal)
-        return CommandProcess(self._start(streams, arguments, environ, imports=_APP_MODULES, controls=controls))
+        return CommandProcess(self._start(streams, arguments, environ, None, imports=_APP_MODULES, controls=controls))
 
     def _start(
-        self, streams: tuple[int, int, int], arguments: Sequence[str], environ: Mapping[str, str], **how: object
+        self,
+        streams: tuple[int, int, int],
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        cwd: Path | None,
+        **how: object,
     ) -> BinaryIO:
         """Start a command with these streams. Return a pipe with its process id, then with its exit code."""
         ends, inner_ends = os.pipe()
         with self._lock:
-            self._send(arguments, environ, None, **how)
+            self._send(arguments, environ, cwd, **how)
             socket.send_fds(self._streams, [b"\0"], (*streams, inner_ends))
         os.close(inner_ends)
         return open(ends, "rb", buffering=0)

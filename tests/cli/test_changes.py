@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -175,16 +174,12 @@ def test_endless_filter_ends_on_interrupt(demo: CommandLine) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
 def test_full_disk_and_closed_pipe_cause_no_traceback(demo: CommandLine) -> None:
     for options in ((), ("--json",), ("--ndjson",), ("-q", ".")):
-        command = demo.command("changes", "--demo", *options)
         with Path("/dev/full").open("wb") as full:
-            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=demo.environ, check=False)
-        assert ran.returncode == 1
-        assert "Could not write the output: no space left on device." in ran.stderr
-        reading, writing = os.pipe()
-        os.close(reading)
-        ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, env=demo.environ, check=False)
-        os.close(writing)
-        assert (ran.returncode, ran.stderr) == (0, "")
+            ran = demo.run_with_output(full.fileno(), "changes", "--demo", *options)
+        assert ran.code == 1
+        assert "Could not write the output: no space left on device." in ran.err
+        ran = demo.run_with_closed_pipe("changes", "--demo", *options)
+        assert (ran.code, ran.err) == (0, "")
 
 
 def test_space_comes_from_the_option_the_environment_or_the_folder(demo: CommandLine, tmp_path: Path) -> None:

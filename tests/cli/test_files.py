@@ -76,7 +76,7 @@ def test_files_are_restored_after_the_reader_of_the_output_has_ended(demo: Comma
     names = ("README.md", "people/privacy.md")
     for name in names:
         (docs / name).unlink()
-    assert demo.run_with_closed_pipe("restore", *names, cwd=docs) == 0
+    assert demo.run_with_closed_pipe("restore", *names, cwd=docs).code == 0
     assert demo.run("status", cwd=docs).out == ""
 
 

@@ -144,7 +144,7 @@ def test_several_merges_stop_at_the_first_failure(demo: CommandLine) -> None:
 @pytest.mark.parametrize("output", [(), ("--ndjson",)], ids=["text", "ndjson"])
 def test_merges_go_on_after_the_reader_of_the_output_has_ended(demo: CommandLine, output: tuple[str, ...]) -> None:
     refs = ("harbour-api/7", "stations/1")
-    assert demo.run_with_closed_pipe("merge", *refs, "--yes", "--demo", *output) == 0
+    assert demo.run_with_closed_pipe("merge", *refs, "--yes", "--demo", *output).code == 0
     assert [demo.run("show", each, "--demo", "--json", "status").json["status"] for each in refs] == ["merged"] * 2
 
 

@@ -325,10 +325,9 @@ def test_change_whose_result_is_not_printed_ends_with_7(demo: CommandLine, argum
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     os.write(writing, bytes(1 << 20))  # The pipe is full now, so that a write fails.
-    command = demo.command(*arguments, "--demo")
-    ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, env=demo.environ, check=False)
-    assert ran.returncode == 7
-    assert ran.stderr.startswith("octavo: The changes on the server were made. Could not write the output: ")
+    ran = demo.run_with_output(writing, *arguments, "--demo")
+    assert ran.code == 7
+    assert ran.err.startswith("octavo: The changes on the server were made. Could not write the output: ")
     os.close(reading)
     os.close(writing)
 
@@ -600,7 +599,7 @@ def test_text_of_the_editor_is_kept_if_it_cannot_be_stored(demo: CommandLine, tm
 
 def test_threads_are_resolved_after_the_reader_of_the_output_has_ended(demo: CommandLine) -> None:
     refs = [each["ref"] for each in demo.run("threads", "--demo", "--json", "ref", "--limit", "2").json]
-    assert demo.run_with_closed_pipe("resolve", *refs, "--ndjson", "--demo") == 0
+    assert demo.run_with_closed_pipe("resolve", *refs, "--ndjson", "--demo").code == 0
     assert [demo.run("show", each, "--demo", "--json", "status").json["status"] for each in refs] == ["resolved"] * 2
 
 
