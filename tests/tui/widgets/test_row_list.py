@@ -203,7 +203,7 @@ async def test_columns_share_the_width_and_drop_when_narrow() -> None:
     columns = (
         Column("SPACE", min_width=16),
         Column("YOU MAY", 8, drop_priority=2),
-        Column("UPDATED", 7, right=True, drop_priority=1),
+        Column("UPDATED", 7, align_right=True, drop_priority=1),
     )
     row_list: RowList[Thing] = RowList(
         lambda thing: Row(cells=(thing.title, thing.kind, "3d")), key=lambda thing: thing.number, columns=columns

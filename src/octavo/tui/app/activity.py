@@ -184,8 +184,8 @@ class ActivityScreen(Dialog[None]):
         columns = (
             Column("", max((_status_cell(item).cell_length for _, item in rows), default=0)),
             Column("", min_width=30),
-            Column("", 11, right=True),
-            Column("", 6, right=True, drop_priority=1),
+            Column("", 11, align_right=True),
+            Column("", 6, align_right=True, drop_priority=1),
         )
         if columns != self.rows.columns:
             self.rows.columns = columns

@@ -409,7 +409,10 @@ class FilesScreen(ListView[File]):
             self._draw,
             key=lambda file: file.id,
             search=lambda file: f"{file.name} {file_kind(file)}",
-            columns=(Column("NAME"), Column("TYPE", 12, drop_priority=2), Column("SIZE", 9, right=True, drop_priority=1), Column("USED", 5, right=True)),
+            columns=(
+                Column("NAME"), Column("TYPE", 12, drop_priority=2),
+                Column("SIZE", 9, align_right=True, drop_priority=1), Column("USED", 5, align_right=True),
+            ),
             empty="This space has no files.",
             hint="Images and attachments on pages are listed here.",
             id="files",

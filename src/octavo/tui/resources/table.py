@@ -69,7 +69,7 @@ class TableState:
             row_list.Column(
                 f"{each.title} {'▼' if self.is_descending else '▲'}" if each is self.sort_column else each.title,
                 each.width and max(each.width, len(each.title) + 2 * (each is self.sort_column)),
-                right=each.align_right,
+                align_right=each.align_right,
                 drop_priority=each.drop_priority,
                 min_width=MIN_COLUMN_WIDTH if index else MIN_FIRST_WIDTH,
             )

@@ -338,7 +338,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         self.rows: RowList[ListedComment] = RowList(
             self._draw,
             key=lambda chosen: chosen.id,
-            columns=(Column("", 22), Column("", min_width=20), Column("", 6, right=True, drop_priority=1)),
+            columns=(Column("", 22), Column("", min_width=20), Column("", 6, align_right=True, drop_priority=1)),
             empty="No pending comments.",
             id="held",
         )

@@ -190,7 +190,7 @@ class Column(NamedTuple):
 
     title: str
     width: int = 0
-    right: bool = False
+    align_right: bool = False
     drop_priority: int = 0
     min_width: int = 12
     """Minimum width in cells, for a column with the width 0."""
@@ -212,7 +212,7 @@ class ColumnLayout:
     def row_line(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
         """Return the line with the cells of a row, `width` cells wide. `draw` adds styles to the text of a cell."""
         texts = [
-            fit(draw(cell), column_width, right=column.right)
+            fit(draw(cell), column_width, right=column.align_right)
             for (column, column_width), cell in zip(self._widths(width), cells, strict=False)
             if column_width
         ]
