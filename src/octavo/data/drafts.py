@@ -180,7 +180,8 @@ class Drafts:
         return self._wait_until_saved(self._edit(key, text, base))
 
     def save_now(self, key: str, text: str, base: str | None = None) -> None:
-        """Save a draft from a signal handler, and wait up to two seconds until it is on disk. Raises NotSaved."""
+        """Save a draft like `save`, but wait up to two seconds until it is on disk. For signal handlers. Raises
+        NotSaved."""
         edit = self._edit(key, text, base)
         try:
             self._state.block_until_written(edit.saving)

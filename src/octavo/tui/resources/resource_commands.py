@@ -405,7 +405,8 @@ def _column_label(column: ResourceColumn[Any]) -> str:
 def choose_columns(
     app: Shell, table: TableState, on_change: Callable[[], None], selected: ResourceColumn[Any] | None = None
 ) -> None:
-    """Ask which columns to show or hide, until the user closes the dialog. `on_change` shows the new columns."""
+    """Ask which columns to show or hide, until the user closes the dialog. `on_change` shows the new columns. The
+    column `selected` is selected first."""
     columns, visible_columns = table.resource.columns, table.columns
     choices = [Choice(each, _column_label(each), right="shown" if each in visible_columns else "") for each in columns]
 

@@ -297,7 +297,8 @@ def _has_path(page: Page) -> bool:
 async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[InfoRow, ...]:
-    """Return a row that says whether redirects exist for the old paths of moved and deleted pages."""
+    """Return a row that says whether redirects exist for the old paths of moved and deleted pages. `sites` are the
+    published sites of the space, None if unknown."""
     moved_pages = find_moved_pages(trees.old_tree, trees.new_tree)
     if not moved_pages:
         return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)

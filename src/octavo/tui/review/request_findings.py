@@ -111,7 +111,7 @@ class RequestFindings:
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, revisions: ComparedRevisions | None, tree: PageTree | None) -> None:
-        """Set the compared revisions, and the page tree that resolves links. Different revisions clear all findings."""
+        """Set the compared revisions, and the page tree for links. Different revisions or None clear all findings."""
         self._next_revisions = revisions
         context = _link_context(tree, revisions.new) if revisions is not None and tree is not None else None
         comparison = (revisions, context) if revisions is not None and context is not None else None
