@@ -320,8 +320,9 @@ async def test_search_for_all_results_reads_every_page(
     assert len(whole) > 2
 
 
-def test_search_for_all_results_lists_all_pages_of_each_space(demo: CommandLine) -> None:
-    found = demo.run("search", "tide", "--all", "--demo", "--json", "ref").json
+@pytest.mark.parametrize("limit", [("--all",), ("--limit", "1000")], ids=" ".join)
+def test_search_for_all_results_lists_all_pages_of_each_space(demo: CommandLine, limit: tuple[str, ...]) -> None:
+    found = demo.run("search", "tide", *limit, "--demo", "--json", "ref").json
     for space in ("stations", "harbour-api"):
         pages = demo.run("search", "tide", "--all", "-s", space, "--demo", "--json", "ref").json
         assert [each for each in found if each["ref"].startswith(f"{space}:")] == pages

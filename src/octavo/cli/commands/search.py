@@ -111,27 +111,23 @@ class Search:
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
         rows: list[Row] = []
-        batches = self._batches_of_space(only_space, page_limit) if only_space else self._batches(limit, page_limit)
+        batches = self._batches_of_space(only_space, page_limit) if only_space else self._batches(page_limit)
         async for batch in batches:
             rows += batch
             if limit is not None and len(rows) > limit:
                 break
         return rows
 
-    async def _batches(self, limit: int | None, page_limit: int) -> AsyncIterator[list[Row]]:
-        """Yield the found pages of all spaces, as far as the server lists them: it may leave out pages of a space. If
-        `limit` is None, search each of these spaces for all its pages."""
+    async def _batches(self, page_limit: int) -> AsyncIterator[list[Row]]:
+        """Yield the found pages of all spaces. Each space in which the server finds pages is searched by itself: the
+        result for all spaces may leave out pages."""
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
         async for found in read_pages(self._live.send, in_organization):
             for hit in found.items:
-                if (space := await self._resolver.find_space(hit.id)) is None:
-                    continue
-                if limit is not None:
-                    yield [await self._page_row(space, page) for page in hit.pages]
-                    continue
-                async for batch in self._batches_of_space(space, page_limit):
-                    yield batch
+                if (space := await self._resolver.find_space(hit.id)) is not None:
+                    async for batch in self._batches_of_space(space, page_limit):
+                        yield batch
 
     async def _batches_of_space(self, space: Space, page_limit: int) -> AsyncIterator[list[Row]]:
         op = search.InSpace(at=space.ref, query=self._words, limit=page_limit)
