@@ -182,6 +182,14 @@ def test_list_items_keep_their_depth_and_number(split: bool) -> None:
     assert "−      1. new bell" in row("new bell", found)
 
 
+def test_moved_long_block_is_one_line_at_its_old_position() -> None:
+    code = "\n".join(["```", *(f"boat {number} leaves the harbour at six" for number in range(300)), "```"])
+    others = "\n\n".join(f"The harbour {number} is closed while the wind is too strong." for number in range(3))
+    lines = rows(f"{code}\n\n{others}\n", f"{others}\n\n{code}\n")
+    assert "→ moved to line 7: boat 0 leaves" in lines[1]
+    assert sum("boat 299 leaves" in line for line in lines) == 1
+
+
 @pytest.mark.parametrize(
     ("tag", "name"),
     [

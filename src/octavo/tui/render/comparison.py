@@ -116,7 +116,7 @@ def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
         case AddedBlock() | RemovedBlock() as entry if not chunk.is_container_change:
             for slice_chunk, piece in _number_slices(chunk, _entry_slices(entry.block)):
                 yield slice_chunk._replace(block=piece, entry=replace(entry, block=piece))
-        case ChangedBlock() | MovedBlock() as entry:
+        case ChangedBlock() | MovedBlock(is_arrival=True) as entry:
             for slice_chunk, part in _number_slices(chunk, _split_change(entry)):
                 yield slice_chunk._replace(entry=part)
         case _:
