@@ -619,6 +619,10 @@ CHANGES = {
     ),
     "a short text taken out of a list": (f"{SENTENCE}\n\n* Tides\n\n{OTHER}\n", f"{SENTENCE}\n\nTides\n\n{OTHER}\n"),
     "an item replaced by one with a list": ("* tag: name\n* End\n", f"* value: the name\n  * {SENTENCE}\n* End\n"),
+    "renumbered pictures": (
+        f"1. {WAIT}\n\n![](<image (3).png>)\n\n2. {LAMPS}\n\n![](<image (4).png>)\n\n3. {SENTENCE}\n",
+        f"1. {WAIT}\n\n![](<image (13).png>)\n\n2. {LAMPS}\n\n![](<image (3).png>)\n\n3. {SENTENCE}\n",
+    ),
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
 
@@ -1510,6 +1514,15 @@ EXPECTED_LINES = {
         "  - item tag: name",
         f"  + item value: the name / {SENTENCE}",
         "  = 1",
+    ],
+    "renumbered pictures": [
+        "= 1",
+        "~ figure",
+        "  ~ image, src: image (3).png → image (13).png",
+        "= 1",
+        "~ figure",
+        "  ~ image, src: image (4).png → image (3).png",
+        "= 1",
     ],
     "front matter": ["page title: A → B", "page hidden: none → yes", "= 1"],
 }

@@ -62,6 +62,7 @@ _SERIES_KINDS = kinds_with("series")
 _CONTAINER_KINDS = kinds_with("container") - {"item", "task"}
 _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
+_NUMBERED_KINDS = _IMAGE_KINDS | {"heading"}
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
 """Maximum number of block pairs in a changed range. Above it, only blocks at similar positions are compared."""
@@ -109,7 +110,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes that are separated only by repeated short blocks, such as “Returns:”, or by renumbered headings."""
+    """Join changes that are separated only by repeated short blocks, such as “Returns:”, or by renumbered blocks."""
     short_indexes = [
         index
         for index, each in enumerate(ranges)
@@ -126,7 +127,7 @@ def _join_around_short_matches(
             for each in old[ranges[index].i1 : ranges[index].i2]
         )
     }
-    isolated_ranges |= _renumbered_headings(
+    isolated_ranges |= _renumbered_blocks(
         [index for index in short_indexes if index not in isolated_ranges], ranges, old, new
     )
     joined_ranges: list[DiffRange] = []
@@ -140,10 +141,11 @@ def _join_around_short_matches(
     return joined_ranges
 
 
-def _renumbered_headings(
+def _renumbered_blocks(
     short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the `short_indexes` of `ranges` with headings that are equal only because steps were renumbered."""
+    """Return the `short_indexes` of `ranges` with headings and pictures that are equal only because they were
+    renumbered, such as “Step 2” and `image (2).png`."""
     pattern_counts = [Counter(pattern for node in nodes if (pattern := _number_pattern(node))) for nodes in (old, new)]
     numbered_indexes = [
         index
@@ -170,8 +172,8 @@ def _renumbered_headings(
 
 
 def _number_pattern(node: Node) -> str:
-    """Return the text of a heading with `#` for each number. Empty for other blocks, or without a number."""
-    pattern = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
+    """Return the text of a heading or picture with `#` for each number. Empty for other blocks, or without a number."""
+    pattern = _DIGITS.sub("#", node.text) if node.kind in _NUMBERED_KINDS else ""
     return pattern if pattern != node.text else ""
 
 
