@@ -619,6 +619,10 @@ CHANGES = {
     ),
     "a short text taken out of a list": (f"{SENTENCE}\n\n* Tides\n\n{OTHER}\n", f"{SENTENCE}\n\nTides\n\n{OTHER}\n"),
     "an item replaced by one with a list": ("* tag: name\n* End\n", f"* value: the name\n  * {SENTENCE}\n* End\n"),
+    "bold text instead of a heading beside an icon": (
+        '<table><tr><td><h4><i class="fa-sailboat"></i> <strong>Boats</strong></h4></td></tr></table>',
+        '<table><tr><td><i class="fa-sailboat"></i> <strong>Boats</strong></td></tr></table>',
+    ),
     "renumbered pictures": (
         f"1. {WAIT}\n\n![](<image (3).png>)\n\n2. {LAMPS}\n\n![](<image (4).png>)\n\n3. {SENTENCE}\n",
         f"1. {WAIT}\n\n![](<image (13).png>)\n\n2. {LAMPS}\n\n![](<image (3).png>)\n\n3. {SENTENCE}\n",
@@ -1515,6 +1519,7 @@ EXPECTED_LINES = {
         f"  + item value: the name / {SENTENCE}",
         "  = 1",
     ],
+    "bold text instead of a heading beside an icon": ["~ table", "  ~ row", "    icon[f ]Boats"],
     "renumbered pictures": [
         "= 1",
         "~ figure",

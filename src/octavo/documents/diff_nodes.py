@@ -163,9 +163,11 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes and link. The kind `code` equals the mark `code`."""
+    """Return the format of a run: marks, kind, attributes and link. The kind `code` equals the mark `code`. Bold icons
+    look like other icons."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
-    return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
+    marks = run.marks - {"bold"} if kind == "icon" else run.marks
+    return (marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
 
 def _own_texts(block: Block) -> list[str]:
