@@ -350,8 +350,10 @@ class _Counterparts:
         return base_neighbors
 
     @cached_property
-    def next_siblings(self) -> dict[SourceBlock, SourceBlock]:
-        return dict(pair for each in self._side.walk() for pair in pairwise(each.children or ()))
+    def _neighbors(self) -> tuple[dict[SourceBlock, SourceBlock], dict[SourceBlock, SourceBlock]]:
+        """The sibling before each block of this side, and the sibling after it."""
+        pairs = [pair for each in self._side.walk() for pair in pairwise(each.children or ())]
+        return {after: before for before, after in pairs}, dict(pairs)
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
         self.unmoved[old] = new
@@ -428,10 +430,18 @@ class _Counterparts:
 
     def is_addition(self, block: SourceBlock) -> bool:
         """Return whether this side added the block, and the block can be recognized at another position. This needs a
-        heading or at least `MIN_ADDED_WORDS` words. Always False for rows, items and the kinds in `_NEVER_MOVED`."""
-        if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
-            return False
-        return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block not in self._arrived
+        heading or at least `MIN_ADDED_WORDS` words."""
+        return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and self._is_added(block)
+
+    def added_neighbor(self, block: SourceBlock, *, is_after: bool) -> SourceBlock | None:
+        """Return the sibling before or after a block of this side. None if this side did not add the sibling."""
+        neighbor = self._neighbors[is_after].get(block)
+        return neighbor if neighbor is not None and self._is_added(neighbor) else None
+
+    def _is_added(self, block: SourceBlock) -> bool:
+        """Return whether this side added the block. Always False for rows, items and the kinds in `_NEVER_MOVED`."""
+        is_unknown_kind = block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS
+        return not is_unknown_kind and block not in self._base_of and block not in self._arrived
 
     def has_moved_into(self, addition: _Addition) -> bool:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
@@ -500,7 +510,7 @@ def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
     """Yield lists of pairs (main, change request) of equal blocks that both sides added at different positions. Each
-    list has the pairs of adjacent blocks."""
+    list has the pairs of adjacent blocks. One of its blocks occurs only once on each side, and not in the base."""
     base_keys = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]
@@ -508,25 +518,33 @@ def _equal_additions(
     ]
     counts = [Counter(each.key for each in blocks) for blocks in additions]
     blocks_by_key = {each.key: each for each in additions[1] if counts[0][each.key] == counts[1][each.key] == 1}
-    adjacent_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-    inner_blocks: set[SourceBlock] = set()
+    found_blocks: set[SourceBlock] = set()
     for block in additions[0]:
         equal_block = blocks_by_key.get(block.key)
         if (
             equal_block is None
-            or block in inner_blocks
+            or block in found_blocks
             or sides[0].base_neighbors[block] == sides[1].base_neighbors[equal_block]
         ):
             continue
-        inner_blocks.update(block.walk())
-        if adjacent_pairs and [
-            side.next_siblings.get(each) for side, each in zip(sides, adjacent_pairs[-1], strict=True)
-        ] != [block, equal_block]:
-            yield adjacent_pairs
-            adjacent_pairs = []
-        adjacent_pairs.append((block, equal_block))
-    if adjacent_pairs:
-        yield adjacent_pairs
+        pair = block, equal_block
+        pairs = [*reversed(_equal_neighbors(sides, pair, is_after=False)), pair]
+        pairs += _equal_neighbors(sides, pair, is_after=True)
+        found_blocks.update(inner for new, _ in pairs for inner in new.walk())
+        yield pairs
+
+
+def _equal_neighbors(
+    sides: tuple[_Counterparts, _Counterparts], pair: tuple[SourceBlock, SourceBlock], *, is_after: bool
+) -> list[tuple[SourceBlock, SourceBlock]]:
+    """Return the pairs of equal blocks that both sides added next to `pair`, the nearest first."""
+    pairs: list[tuple[SourceBlock, SourceBlock]] = []
+    while True:
+        main, request = (side.added_neighbor(each, is_after=is_after) for side, each in zip(sides, pair, strict=True))
+        if main is None or request is None or main.key != request.key:
+            return pairs
+        pair = main, request
+        pairs.append(pair)
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
