@@ -367,7 +367,9 @@ class _Counterparts:
             if hunk.is_edit and before[0].name == after[0].name:
                 is_moved = not self._unique_keys.isdisjoint((before[0].key, after[0].key))
                 is_similar = word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS and not is_moved
-                if is_similar or before[0].kind in _NEVER_MOVED:
+                # An export may give all pictures new numbers, so one picture gets the name of another.
+                is_other_picture = not (_words_beside_pictures(before[0]) or _words_beside_pictures(after[0]))
+                if is_similar or is_other_picture or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
                     self._dissimilar_pairs.append((before[0], after[0]))
@@ -447,14 +449,19 @@ class _Counterparts:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
-        words = WORD.findall(_PICTURE.sub("", block.source))  # Names of pictures are often similar by chance.
-        return len(words) >= _MIN_MOVED_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
+        is_long = len(_words_beside_pictures(block)) >= _MIN_MOVED_WORDS
+        return is_long and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether `old` may have been moved to the position of `new`. A row can move only within its table."""
         if old.kind in _NEVER_MOVED:
             return False
         return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]
+
+
+def _words_beside_pictures(block: SourceBlock) -> list[str]:
+    """Return the words of a block, without the file names of pictures, which are often similar by chance."""
+    return WORD.findall(_PICTURE.sub("", block.source))
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
