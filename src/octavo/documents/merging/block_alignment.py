@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, takewhile
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
@@ -353,10 +353,17 @@ class _Counterparts:
         return base_neighbors
 
     @cached_property
-    def _neighbors(self) -> tuple[dict[SourceBlock, SourceBlock], dict[SourceBlock, SourceBlock]]:
-        """The sibling before each block of this side, and the sibling after it."""
-        pairs = [pair for each in self._side.walk() for pair in pairwise(each.children or ())]
-        return {after: before for before, after in pairs}, dict(pairs)
+    def runs(self) -> dict[SourceBlock, tuple[Blocks, int]]:
+        """For each block that this side added, the adjacent siblings that it added, and the index of the block in them.
+        Without rows, items and the kinds in `_NEVER_MOVED`."""
+        known_blocks, fixed_kinds = {*self._base_of, *self._arrived}, _NEVER_MOVED | ROWS_AND_ITEMS
+        runs: dict[SourceBlock, tuple[Blocks, int]] = {}
+        for parent in self._side.walk():
+            for is_known, siblings in groupby(parent.children or (), known_blocks.__contains__):
+                run = tuple(siblings)
+                if not is_known and fixed_kinds.isdisjoint(each.kind for each in run):
+                    runs.update((each, (run, index)) for index, each in enumerate(run))
+        return runs
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
         self.unmoved[old] = new
@@ -436,17 +443,7 @@ class _Counterparts:
     def is_addition(self, block: SourceBlock) -> bool:
         """Return whether this side added the block, and the block can be recognized at another position. This needs a
         heading or at least `MIN_ADDED_WORDS` words."""
-        return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and self._is_added(block)
-
-    def added_neighbor(self, block: SourceBlock, *, is_after: bool) -> SourceBlock | None:
-        """Return the sibling before or after a block of this side. None if this side did not add the sibling."""
-        neighbor = self._neighbors[is_after].get(block)
-        return neighbor if neighbor is not None and self._is_added(neighbor) else None
-
-    def _is_added(self, block: SourceBlock) -> bool:
-        """Return whether this side added the block. Always False for rows, items and the kinds in `_NEVER_MOVED`."""
-        is_unknown_kind = block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS
-        return not is_unknown_kind and block not in self._base_of and block not in self._arrived
+        return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block in self.runs
 
     def has_moved_into(self, addition: _Addition) -> bool:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
@@ -520,7 +517,7 @@ def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
     """Yield lists of pairs (main, change request) of equal blocks that both sides added at different positions. Each
-    list has the pairs of adjacent blocks. One of its blocks occurs only once on each side, and not in the base."""
+    list has adjacent blocks, of which some may be only similar, or occur elsewhere too."""
     base_keys = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]
@@ -537,24 +534,27 @@ def _equal_additions(
             or sides[0].base_neighbors[block] == sides[1].base_neighbors[equal_block]
         ):
             continue
-        pair = block, equal_block
-        pairs = [*reversed(_equal_neighbors(sides, pair, is_after=False)), pair]
-        pairs += _equal_neighbors(sides, pair, is_after=True)
-        found_blocks.update(inner for new, _ in pairs for inner in new.walk())
-        yield pairs
+        (main, i), (request, j) = sides[0].runs[block], sides[1].runs[equal_block]
+        before = _count_versions(reversed(main[:i]), reversed(request[:j]))
+        after = _count_versions(main[i + 1 :], request[j + 1 :])
+        headings = [
+            next((each.key for each in reversed(run[: index - before + 1]) if each.level), None)
+            for run, index in ((main, i), (request, j))
+        ]
+        # Equal texts of two new sections stay in both, and so do two headings with different texts.
+        if headings[0] == headings[1] and (before or after or not block.level):
+            main, request = main[i - before : i + after + 1], request[j - before : j + after + 1]
+            yield list(zip(main, request, strict=True))
+            found_blocks.update(inner for new in main for inner in new.walk())
 
 
-def _equal_neighbors(
-    sides: tuple[_Counterparts, _Counterparts], pair: tuple[SourceBlock, SourceBlock], *, is_after: bool
-) -> list[tuple[SourceBlock, SourceBlock]]:
-    """Return the pairs of equal blocks that both sides added next to `pair`, the nearest first."""
-    pairs: list[tuple[SourceBlock, SourceBlock]] = []
-    while True:
-        main, request = (side.added_neighbor(each, is_after=is_after) for side, each in zip(sides, pair, strict=True))
-        if main is None or request is None or main.key != request.key:
-            return pairs
-        pair = main, request
-        pairs.append(pair)
+def _count_versions(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
+    """Return the number of blocks at the start of both lists that are equal or similar."""
+    are_versions = (
+        one.key == other.key or (one.name == other.name and word_similarity(one, other) >= _MIN_MOVED_LIKENESS)
+        for one, other in zip(main, request, strict=False)
+    )
+    return sum(1 for _ in takewhile(bool, are_versions))
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:

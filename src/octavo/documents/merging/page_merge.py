@@ -416,7 +416,7 @@ class _PageMerge:
     def _conflict_of_two_moves(self, move: Move, block: SourceBlock, side: int) -> Conflict:
         """Return the conflict at one of the two positions to which the sides moved a block. Only `side` has text here."""
         base, other, text = move.base, move.other[0], block.source
-        if base.name == block.name == other.name:
+        if move.first_added is None and base.name == block.name == other.name:
             merged_content = self._merge_block(Versions(base, *_main_and_request(block, other, side)))
             text = text_of_side(merged_content, SIDES[side]) or text
         texts = _main_and_request(text, None, side)
