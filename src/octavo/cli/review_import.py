@@ -320,11 +320,11 @@ async def notes_of_reports(
     pages. `source` is the name of the tool that reported them. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
-    by_path: dict[str, list[ReportedFinding]] = {}
+    reports_by_path: dict[str, list[ReportedFinding]] = {}
     for report in reports:
-        by_path.setdefault(report.path, []).append(report)
+        reports_by_path.setdefault(report.path, []).append(report)
     unchanged_count = 0
-    for path, group in by_path.items():
+    for path, group in reports_by_path.items():
         page = page_of_file(path, tree)
         if page is None:
             notes += [Note(0, path, source, text=each.message, where=_location_label(each)) for each in group]

@@ -95,14 +95,14 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)
 
-    by_level = {
+    kept_ids = {
         node.look_id
         for node in headings[0]
         if old_look_ids[node.look_id] == new_look_ids[node.look_id] == 1
         and old_texts[node.text] != new_texts[node.text]
     }
     return [
-        [node.text if node.block.kind == "heading" and node.look_id not in by_level else node.look_id for node in side]
+        [node.text if node.block.kind == "heading" and node.look_id not in kept_ids else node.look_id for node in side]
         for side in (old, new)
     ]
 

@@ -289,9 +289,9 @@ def _title(block: Block) -> tuple[Run, ...]:
 def _pair_parts(
     old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers], moved_ids: Set[int]
 ) -> list[_Pair]:
-    by_node = {id(part.node): part for part in (*old_parts, *new_parts)}
+    parts_by_id = {id(part.node): part for part in (*old_parts, *new_parts)}
     pairs = align([part.node for part in old_parts], [part.node for part in new_parts], moved_ids)
-    return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
+    return [(parts_by_id[id(one)] if one else None, parts_by_id[id(other)] if other else None) for one, other in pairs]
 
 
 def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -> float:

@@ -115,13 +115,13 @@ def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
         if position >= 0:
             rank = 0 if name == query else 1 if name.startswith(query) else 2 if f"_{query}" in f"_{name}" else 3
             ranked_names.append((rank, "tone" in name, len(name), name))
-    by_character: dict[str, NamedEmoji] = {}
+    found_emoji: dict[str, NamedEmoji] = {}
     for *_, name in sorted(ranked_names):
-        if len(by_character) == limit:
+        if len(found_emoji) == limit:
             break
         character = _to_character(codes[name])
-        by_character.setdefault(_without_style(character), NamedEmoji(name, character))
-    return list(by_character.values())
+        found_emoji.setdefault(_without_style(character), NamedEmoji(name, character))
+    return list(found_emoji.values())
 
 
 @cache

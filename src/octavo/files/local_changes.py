@@ -138,11 +138,11 @@ def merge_contents(
     """Return `local` with the changes from `base` to `server`, except deletions of pages in `edited_ids`."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, is_edited=lambda before, after: after["id"] in edited_ids)
-    by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
+    entries_by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
 
     def build(parent_id: str | None) -> TableOfContents:
         return [
-            replace(_merge_entry(*(each.get(entry_id) for each in by_id)), children=build(entry_id))
+            replace(_merge_entry(*(each.get(entry_id) for each in entries_by_id)), children=build(entry_id))
             for entry_id in order.children.get(parent_id, ())
         ]
 

@@ -182,8 +182,8 @@ class Folder:
                 names = sorted(composed_path(directory, name) for name in os.listdir(directory))
             except (OSError, ValueError):
                 names = []
-            by_folded_name = {fold(name): name for name in reversed(names)}
-            self._file_names[directory] = by_folded_name | {name: name for name in names}
+            names_by_folded_name = {fold(name): name for name in reversed(names)}
+            self._file_names[directory] = names_by_folded_name | {name: name for name in names}
         return self._file_names[directory]
 
 

@@ -106,14 +106,14 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related_range in [*_related_ranges(old, new, difference), end]:
-        between = Hunk(i, related_range.i1, j, related_range.j1)
+        hunk_between = Hunk(i, related_range.i1, j, related_range.j1)
         i, j = related_range.i2, related_range.j2
-        if _is_rewritten(old, new, between, related_range):
-            related_range = related_range._replace(i1=between.i1)
-        elif hunks and _is_rewritten(old, new, between, hunks[-1]):
-            hunks[-1] = hunks[-1]._replace(i2=between.i2)
+        if _is_rewritten(old, new, hunk_between, related_range):
+            related_range = related_range._replace(i1=hunk_between.i1)
+        elif hunks and _is_rewritten(old, new, hunk_between, hunks[-1]):
+            hunks[-1] = hunks[-1]._replace(i2=hunk_between.i2)
         else:
-            hunks += _split_unrelated(old, new, between)
+            hunks += _split_unrelated(old, new, hunk_between)
         if not related_range.is_addition:
             hunks.append(related_range)
     return hunks

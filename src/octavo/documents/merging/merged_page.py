@@ -306,16 +306,16 @@ class _MarkedContent(NamedTuple):
 def read_marked_page(text: str, original_merge: MergedPage | None = None) -> MergedPage:
     """Read a page with conflict markers. Conflicts that were written from `original_merge` keep their base."""
     lines = text.split("\n")
-    by_sides: dict[tuple[str, str], list[_MarkedContent]] = {}
+    contents_by_sides: dict[tuple[str, str], list[_MarkedContent]] = {}
     for each in _contents_between_markers(original_merge.root) if original_merge is not None else ():
         side_texts = [_strip_blank_lines(text_of_side(each.content, side) or "") for side in SIDES]
-        by_sides.setdefault((side_texts[0], side_texts[1]), []).append(each)
+        contents_by_sides.setdefault((side_texts[0], side_texts[1]), []).append(each)
     children: list[MergedChild] = []
     end = 0
     for markers in find_markers(text):
         main = "\n".join(lines[markers.first + 1 : markers.middle])
         request = "\n".join(lines[markers.middle + 1 : markers.last])
-        same_sides = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
+        same_sides = contents_by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
         original_content = same_sides.pop(0) if same_sides else None
         _add_text(
             children,

@@ -57,11 +57,11 @@ def _in_organization(op: search.InOrganization, context: RequestContext) -> Json
 
 def search_spaces(op: search.InOrganization | search.InSite, context: RequestContext, spaces: dict[str, Json]) -> Json:
     """Return the matching pages of several spaces, the space with the best match first."""
-    by_space: dict[str, list[SearchHit]] = {}
+    hits_by_space: dict[str, list[SearchHit]] = {}
     for section in _find_sections(context, list(spaces), op.query):
-        by_space.setdefault(section.space, []).append(section)
+        hits_by_space.setdefault(section.space, []).append(section)
     return paginate(
-        op, enumerate(by_space.items()), lambda pair: _present_space(context, spaces[pair[0]], pair[1], op.query)
+        op, enumerate(hits_by_space.items()), lambda pair: _present_space(context, spaces[pair[0]], pair[1], op.query)
     )
 
 
