@@ -323,8 +323,8 @@ def split_url(base: str, url: str) -> SplitResult:
 
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Transport:
-    """Return a transport without a token to the host of a URL. Raises BadResponse if Octavo must not connect to it, and
-    NotSent or Unsendable if it cannot."""
+    """Return a transport without a token to the host of a URL. Raises BadResponse if the connection is not allowed, and
+    NotSent or Unsendable if it fails."""
     scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")

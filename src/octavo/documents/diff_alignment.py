@@ -89,20 +89,20 @@ def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = f
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return two lists of keys, for the old and the new blocks. Blocks with equal keys are paired. The key of most
-    headings is their text, so that a new level does not matter."""
+    """Return two lists of keys, for the old and the new blocks. Blocks with equal keys are paired. The key of a
+    heading is its text, whatever the level. If one version has the text more often, a unique look is the key."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)
 
-    kept_ids = {
+    look_keys = {
         node.look_id
         for node in headings[0]
         if old_look_ids[node.look_id] == new_look_ids[node.look_id] == 1
         and old_texts[node.text] != new_texts[node.text]
     }
     return [
-        [node.text if node.block.kind == "heading" and node.look_id not in kept_ids else node.look_id for node in side]
+        [node.text if node.block.kind == "heading" and node.look_id not in look_keys else node.look_id for node in side]
         for side in (old, new)
     ]
 

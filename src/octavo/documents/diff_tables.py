@@ -405,7 +405,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the old version of the table `grid`, with only the texts in `old_texts`, by the `id()` of the new cell."""
+    """Return the old version of the table `grid`, with only `old_texts`: blocks by the `id()` of the new cell."""
     rows = []
     for row in grid.children:
         cells = [

@@ -90,7 +90,7 @@ def load_yaml(text: str) -> Any:
 
 
 def to_yaml(value: Any) -> str:
-    """Return a JSON value as YAML, with multi-line texts as blocks. Ends with a line break."""
+    """Return a JSON value as YAML, with multi-line texts as blocks and a line break at the end."""
     text: str = _yaml().dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=100)
     return text.removesuffix("...\n")
 

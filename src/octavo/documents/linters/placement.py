@@ -76,7 +76,7 @@ class LintedPage:
 def to_page_findings(
     reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, column_unit: ColumnUnit
 ) -> Iterator[Finding]:
-    """Yield the findings on a page, from the reports of the linter `tool`, without findings on text that was not added.
+    """Yield the findings on a page, from the reports of the linter `tool`. If `page.added` is set, only on added text.
     `linted_text` is the text that the linter checked. `column_unit` is for reports that do not set one."""
     lines, linted_lines = page.text.split("\n"), linted_text.split("\n")
     for report in reports:

@@ -101,7 +101,7 @@ def equal_word_ranges(old: Sequence[str], new: Sequence[str]) -> list[tuple[int,
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Divide a difference into smaller hunks, so that blocks with common words are in one hunk."""
+    """Return smaller hunks for a difference. Old and new blocks with common words are in one hunk."""
     hunks: list[Hunk] = []
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)

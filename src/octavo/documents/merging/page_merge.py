@@ -333,7 +333,7 @@ class _PageMerge:
         return MergedBlock(kind, head, space_before, children, space_after, tail, marker)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field. Return one conflict if a version has a field twice."""
+        """Return front matter, merged field by field, or one conflict if a version has a field twice."""
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
