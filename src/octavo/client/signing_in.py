@@ -198,7 +198,7 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
-    """Make the profile `name` current. Raises ValueError if it does not exist, and OSError if saving fails."""
+    """Make the profile `name` current, and return it. Raises ValueError if it is missing, and OSError if not saved."""
     saved_profiles = profile_store.read()
     profile = _existing_profile(saved_profiles, name)
     profile_store.write(saved_profiles.with_current(profile))

@@ -136,7 +136,7 @@ def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], 
 
 
 def _fold(lines: list[str]) -> str:
-    """Join the lines of a folded text by spaces. An empty line becomes a line break."""
+    """Return the lines of a folded text, joined by spaces. An empty line becomes a line break."""
     text = ""
     for line in map(str.strip, lines):
         text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"

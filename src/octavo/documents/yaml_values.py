@@ -294,7 +294,7 @@ def _block(value: str, indent: int) -> list[str] | None:
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Split a line at spaces into parts that fit into `width`. A longer word stays whole."""
+    """Return a line, split at spaces into parts that fit into `width`. A longer word stays whole."""
     lines = [""]
     for word in re.split(r"(?<! ) (?! )", line):
         if not lines[-1] or len(lines[-1]) + 1 + len(word) <= width:

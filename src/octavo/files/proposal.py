@@ -250,7 +250,7 @@ class Proposal:
         return local_changes.edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 
     async def apply(self, changes: list[ContentEdit]) -> None:
-        """Send one edit, and read the content of the change request after it. Raises ApiError or ProposalFailed."""
+        """Send `changes` as one edit, and read the change request's new content. Raises ApiError or ProposalFailed."""
         assert self.change_request is not None
         at = self.change_request.ref(self._space)
         outcome = await edit(self.live, at, self.head.id, changes)

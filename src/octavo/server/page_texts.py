@@ -177,7 +177,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
-    """Split a text into plain text and conditions. A tag without its counterpart is plain text."""
+    """Return a text, split into plain text and conditions. A tag without its counterpart is plain text."""
     scanner, code_ranges = TagScanner(text), [code.span() for code in _CODE.finditer(text)]
     all_parts: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []

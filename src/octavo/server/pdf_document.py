@@ -377,7 +377,7 @@ def _split_run(run: Run) -> Iterator[Run]:
 
 
 def _split_code(line: str) -> Iterator[str]:
-    """Split a line of code into lines that fit on the sheet."""
+    """Yield a line of code as lines that fit on the sheet."""
     start = width = 0
     for index, letter in enumerate(line):
         width += 1 if ord(letter) < 0x100 else 2

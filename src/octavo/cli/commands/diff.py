@@ -234,7 +234,7 @@ def _unified(page: PageTexts, context: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Split a text at line feeds only. `str.splitlines` also splits at other characters."""
+    """Return the lines of a text, split at line feeds only. `str.splitlines` also splits at other characters."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

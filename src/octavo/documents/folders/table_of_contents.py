@@ -325,7 +325,7 @@ def _link_repeated_files(folder: Folder, top_entries: list[ContentsEntry]) -> No
 
 
 def _entry_to_keep(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
-    """Choose one of the `entries` with the same file: if possible, without anchor and with the title of the page."""
+    """Return one of the `entries` with the same file: if possible, without anchor and with the title of the page."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]

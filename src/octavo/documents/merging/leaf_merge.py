@@ -52,7 +52,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge the level and the words of a heading separately. None if that is not possible."""
+    """Return a heading, with level and words merged separately. None if that is not possible."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -75,7 +75,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. Return a conflict if cells or row tags changed differently, or cell counts differ."""
+    """Return a row merged cell by cell. A conflict if cells or row tags changed differently, or cell counts differ."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -105,7 +105,7 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Merge a text word by word. None if the result is uncertain, such as after changes of adjacent words."""
+    """Return a text merged word by word. None if the result is uncertain, such as after changes of adjacent words."""
     base_tokens, side_tokens = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(side_tokens):
