@@ -97,7 +97,7 @@ class Store:
     """The database of the embedded platform. Has one connection to SQLite."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database `path`, or one in memory for None. A new file is private to the user. Raises UnusableDatabase."""
+        """Open the database `path` (None: in memory). A new file is private to the user. Raises UnusableDatabase."""
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
