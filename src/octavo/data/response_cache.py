@@ -70,6 +70,7 @@ class StoredResponse(NamedTuple):
     """A response in the cache file, not decoded."""
 
     number: int
+    """Number of the row in the cache file, for `responses_after`."""
     op: Operation[Any] | None
     """The operation that was sent. None if this version of Octavo does not know it."""
     body: bytes

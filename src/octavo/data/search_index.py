@@ -130,6 +130,7 @@ class Hit:
     about: str = ""
     """Description of the page, or status of the change request or thread. May be empty."""
     number: int = 0
+    """Number of the change request. 0 for other results."""
     page_path: str = ""
     """Path of the page in the page tree."""
     path: tuple[str, ...] = ()
@@ -499,6 +500,7 @@ class IndexedDocument(NamedTuple):
     git_path: str
     text_hash: bytes
     known_at: float
+    """Timestamp of when Octavo last loaded the document. 0 if only its title was loaded."""
 
     def differs(self, document: SearchDocument) -> bool:
         """Return whether `document`, which has the same key, differs from the indexed document."""

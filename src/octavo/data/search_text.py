@@ -216,6 +216,7 @@ class SearchDocument:
     """Path of the page in the page tree, such as `guide/` if it has pages below it."""
     git_path: str = ""
     number: int = 0
+    """Number of the change request. 0 for other kinds of documents."""
     changed_at: datetime | None = None
     """When the page or change request was changed last, or when the comment or reply was posted. None if unknown."""
     text_hash: bytes = b""

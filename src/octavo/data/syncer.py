@@ -80,6 +80,7 @@ class LoadFailure(NamedTuple):
     cause: str
     """The error message, a sentence."""
     is_unreached: bool = False
+    """True if the server could not be reached."""
 
 
 @dataclass(eq=False)

@@ -179,6 +179,7 @@ class MergeReadiness:
     reason: str = ""
     """Reason why the change request cannot be merged together with other change requests. Empty if it can."""
     checks: Checks | None = None
+    """Results of the checks. None while they are loading, and if they could not be loaded."""
 
 
 _MERGE_BY_ITSELF = "merge this change request by itself"
