@@ -1,6 +1,5 @@
 """The activity list, which the key `!` opens: unsent changes, drafts left in an editor, offline spaces, recent API
-requests, and errors in the settings. Start at `ActivityScreen`.
-"""
+requests, and errors in the settings. Start at `ActivityScreen`."""
 
 from __future__ import annotations
 

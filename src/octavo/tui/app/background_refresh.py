@@ -1,6 +1,5 @@
 """Refreshes the visible data at intervals: start at `BackgroundRefresh`. Also the notifications when a session starts,
-and the commands to sign in, sign out and switch to another account.
-"""
+and the commands to sign in, sign out and switch to another account."""
 
 from __future__ import annotations
 

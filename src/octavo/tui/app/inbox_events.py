@@ -1,6 +1,5 @@
 """Finds new rows of the inbox, and describes new rows and merges for the user's hooks and for notifications.
-`user_programs.py` runs the hooks.
-"""
+`user_programs.py` runs the hooks."""
 
 from __future__ import annotations
 

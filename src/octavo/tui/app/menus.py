@@ -1,6 +1,5 @@
 """Menus that switch the organization or the demo user, or open a help topic. Also the entries of the command palette
-for views that are not open: start at `palette_entries`.
-"""
+for views that are not open: start at `palette_entries`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Quitting with `q`, and the questions about unsent changes and unsaved drafts: start at `quit_or_up`. Also the drafts
-that external editors left in files: start at `unsent_files`.
-"""
+that external editors left in files: start at `unsent_files`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Keeps keys and clicks until the screen for which they are meant is ready. Needed if the computer or the connection is
-slow. Start at `TypeAhead.handle`.
-"""
+slow. Start at `TypeAhead.handle`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Drafts of texts that the user types in a dialog. Octavo saves them while the user types. Start at
-`DialogDraft.autosave`.
-"""
+`DialogDraft.autosave`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Dialogs that ask where to save an export (`choose_export`), or which file to upload (`ask_for_file`). An export never
-leaves an incomplete file, and replaces a file only after a confirmation.
-"""
+leaves an incomplete file, and replaces a file only after a confirmation."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The Info dialog, which the key `i` opens. It lists the details of the selected item, and says why keys are disabled.
-Start at `show_info`.
-"""
+Start at `show_info`."""
 
 from __future__ import annotations
 

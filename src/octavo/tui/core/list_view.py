@@ -1,6 +1,5 @@
 """Base class of views that have a list and a preview beside it: start at `ListView`. Also the commands that copy the
-title or the link of the selected item.
-"""
+title or the link of the selected item."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Sentences that say why the user cannot do something in a space, with a change request or in a thread. Commands show
-them instead of running.
-"""
+them instead of running."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Rendering of headings, paragraphs, lists, quotes, formulas and notes, and of blocks with child blocks: hints, tabs,
-steps, columns, expandables and updates.
-"""
+steps, columns, expandables and updates."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The dialog in which the user fills in an API operation: start at `open_form`. Each field has a row. The user can also
-edit all fields as YAML in an editor.
-"""
+edit all fields as YAML in an editor."""
 
 from __future__ import annotations
 

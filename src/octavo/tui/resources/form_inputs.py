@@ -1,6 +1,5 @@
 """The inputs of a form, and the pickers with which the user chooses values from lists. `form.py` puts them into a
-dialog. Start at `FieldRow`.
-"""
+dialog. Start at `FieldRow`."""
 
 from __future__ import annotations
 

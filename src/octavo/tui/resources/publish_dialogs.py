@@ -1,6 +1,5 @@
 """Dialogs that publish or unpublish a site. They show who can see the site, and what changes for visitors. Start at
-`confirm_publishing`.
-"""
+`confirm_publishing`."""
 
 from __future__ import annotations
 

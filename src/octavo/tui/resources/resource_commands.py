@@ -1,6 +1,5 @@
 """Commands for the selected rows of a table, or else for the row with the cursor. Also the commands that create items
-or need no selected row.
-"""
+or need no selected row."""
 
 from __future__ import annotations
 

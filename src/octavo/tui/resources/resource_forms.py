@@ -1,6 +1,5 @@
 """Opens the forms that create items, edit items or run actions. Also deletes items, and undoes all these changes. Start
-at `open_create_form`.
-"""
+at `open_create_form`."""
 
 from __future__ import annotations
 

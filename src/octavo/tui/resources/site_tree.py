@@ -1,6 +1,5 @@
 """The structure of a site: its sections, section groups and spaces, called parts. Also the commands that add a part,
-move a part or make it the default.
-"""
+move a part or make it the default."""
 
 from __future__ import annotations
 

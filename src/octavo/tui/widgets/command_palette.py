@@ -1,6 +1,5 @@
 """The command palette, which the key `:` opens. It finds commands, views and themes by name. Also the help of a view,
-which lists its commands.
-"""
+which lists its commands."""
 
 from __future__ import annotations
 

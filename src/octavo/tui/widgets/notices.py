@@ -1,6 +1,5 @@
 """Notifications about the results of actions. At most two are shown at the lower right, with the time left for an undo.
-Start at `NoticeBoard.say`.
-"""
+Start at `NoticeBoard.say`."""
 
 from __future__ import annotations
 

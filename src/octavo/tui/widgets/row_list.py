@@ -1,6 +1,5 @@
 """A list whose items are drawn as rows or as a table: start at `RowList`. Rows can have headings, and can be selected
-and filtered. Also the fuzzy search of choosers.
-"""
+and filtered. Also the fuzzy search of choosers."""
 
 from __future__ import annotations
 
