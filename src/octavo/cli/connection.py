@@ -283,8 +283,8 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     return [done_entries.get(each.id, each) for each in added_entries]
 
 
-def _is_settled(session: Session, ids: Sequence[str], done: Mapping[str, OutboxEntry]) -> bool:
-    waiting_entries = [each for each in session.outbox.entries if each.id in ids and each.id not in done]
+def _is_settled(session: Session, ids: Sequence[str], done_entries: Mapping[str, OutboxEntry]) -> bool:
+    waiting_entries = [each for each in session.outbox.entries if each.id in ids and each.id not in done_entries]
     return not waiting_entries or any(each.state == "failed" or each.needs_user for each in waiting_entries)
 
 

@@ -222,8 +222,8 @@ def _sample_argument(parameter: Json) -> str:
     return f"{name}={'ID' if name.endswith('Id') else 'TEXT'}"
 
 
-def _parameter_lines(parameter: Json, described: dict[str, Json]) -> list[str]:
-    column = min(max(map(len, described)), 24) + 4
+def _parameter_lines(parameter: Json, parameters_by_name: dict[str, Json]) -> list[str]:
+    column = min(max(map(len, parameters_by_name)), 24) + 4
     facts = [parameter["type"], "required" if parameter["required"] else "optional", *_facts(parameter)]
     if inner_fields := parameter.get("fields"):
         facts.append(f"fields {' '.join(inner_fields)}")

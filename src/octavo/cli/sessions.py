@@ -405,15 +405,15 @@ class _SignIn:
         profiles = self._profile_store.read().entries.values()
         return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in profiles]
 
-    def methods_for_new_key(self, reason: str, previous: Session) -> SignInMethods:
-        origin = previous.account.origin if previous.account is not None else self.origin
-        label = previous.label if previous.reopen is not None else ""
+    def methods_for_new_key(self, reason: str, previous_session: Session) -> SignInMethods:
+        origin = previous_session.account.origin if previous_session.account is not None else self.origin
+        label = previous_session.label if previous_session.reopen is not None else ""
         return replace(
             self,
             origin=origin,
             reason=reason,
             previous_label=label,
-            reopen_previous=previous.reopen,
+            reopen_previous=previous_session.reopen,
             previous_profile=self._profile_store.read().current,
         ).methods()
 

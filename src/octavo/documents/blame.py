@@ -98,11 +98,11 @@ class Blame(Generic[V]):
         ancestor = self._ancestors.pop(key)
         self.origins[key] = Origin(version, ancestor.page_id, ancestor.block_key)
 
-    def _compare_page(self, version: V, page_id: str, older: Document) -> None:
-        newer, self._documents[page_id] = self._documents[page_id], older
-        if newer.source == older.source:
+    def _compare_page(self, version: V, page_id: str, older_page: Document) -> None:
+        newer_page, self._documents[page_id] = self._documents[page_id], older_page
+        if newer_page.source == older_page.source:
             return  # Only the title or other options changed, so no block has new words.
-        versions = _TwoVersions(older, newer)
+        versions = _TwoVersions(older_page, newer_page)
         for key, ancestor in [each for each in self._ancestors.items() if each[1].page_id == page_id]:
             if (older_ancestor := versions.ancestor_of(ancestor)) is not None:
                 self._ancestors[key] = older_ancestor

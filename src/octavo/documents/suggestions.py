@@ -155,14 +155,14 @@ class UnknownBlock(LookupError):
     """Raised if a block to revert is in neither version of the page."""
 
 
-def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current` after reverting the blocks `keys`, and changes next to them, to `old`. Raises UnknownBlock."""
-    ranges_by_key = _ranges(old), _ranges(current)
+def revert_blocks(old_text: str, current_text: str, keys: set[str]) -> str:
+    """Return `current_text` with the blocks `keys` and changes next to them as in `old_text`. Raises UnknownBlock."""
+    ranges_by_key = _ranges(old_text), _ranges(current_text)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
             raise UnknownBlock(key)
     old_ranges, current_ranges = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
-    old_lines, lines = old.split("\n"), current.split("\n")
+    old_lines, lines = old_text.split("\n"), current_text.split("\n")
     result_lines: list[str] = []
     for changed_range in diff_ranges(lines, old_lines, unique_first=True):
         is_reverted = _touches(changed_range.i1, changed_range.i2, current_ranges) or _touches(

@@ -599,17 +599,17 @@ def _new_words(change: TermChange, matched_text: str) -> str:
 
 
 def _replaced_source(
-    change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str
+    change: TermChange, source: str, visible_source: VisibleText, span: tuple[int, int], new: str
 ) -> str | None:
     """Return the Markdown of a match with the new term. None if formats in the match make the result ambiguous."""
     start, end = span
-    first, last = visible.starts[start], visible.ends[end - 1]
+    first, last = visible_source.starts[start], visible_source.ends[end - 1]
     if change.is_code:
         return new
     pattern = _PART if change.begins_with_number else re.compile(r"\S+")
     ranges = [
-        (visible.starts[word_match.start()], visible.ends[word_match.end() - 1])
-        for word_match in pattern.finditer(visible.text, start, end)
+        (visible_source.starts[word_match.start()], visible_source.ends[word_match.end() - 1])
+        for word_match in pattern.finditer(visible_source.text, start, end)
     ]
     if any(_MARKUP.search(source[a:b]) for a, b in ranges):
         return None

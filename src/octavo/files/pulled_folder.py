@@ -355,18 +355,18 @@ def _parse_tracked_file(path: str, fields: Mapping[str, Any]) -> TrackedFile:
     return TrackedFile(path, kind, identity, base, pulled_path or path)
 
 
-def _read_proposal(stored: Any) -> dict[str, Any]:
-    for path, page in stored.get("pages", {}).items():
+def _read_proposal(stored_proposal: Any) -> dict[str, Any]:
+    for path, page in stored_proposal.get("pages", {}).items():
         _parse_tracked_file(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
     for name in ("files", "hashes"):
-        for path, value in stored.get(name, {}).items():
+        for path, value in stored_proposal.get(name, {}).items():
             _parse_tracked_file(path, {"kind": "file", "id": value})
     for name in ("changeRequest", "creating", "revision", "summary"):
-        _text(stored, name)
-    set(stored.get("earlierDrafts", ()))
-    for other in stored.get("others", {}).values():
+        _text(stored_proposal, name)
+    set(stored_proposal.get("earlierDrafts", ()))
+    for other in stored_proposal.get("others", {}).values():
         _read_proposal(other)
-    return dict(stored)
+    return dict(stored_proposal)
 
 
 def _stored_file(file: TrackedFile) -> dict[str, str]:

@@ -86,9 +86,9 @@ def _register_typefaces() -> None:
 
 
 @cache
-def _typeface_of(letter: str, preferred: str) -> str | None:
+def _typeface_of(letter: str, preferred_typeface: str) -> str | None:
     point = ord(letter)
-    if preferred == MONO and point < 0x100 and letter.isprintable():
+    if preferred_typeface == MONO and point < 0x100 and letter.isprintable():
         return MONO
     if point in _characters_of(BODY) or letter.isspace():
         return BODY

@@ -289,9 +289,9 @@ def _mention(rng: Random, place: str, month: str) -> str:
     return _sentence(rng, "asking", place, month, f"[@{person.name}](/users/{person.id})")
 
 
-def _sentence(rng: Random, kind: str, place: str, month: str, who: str = "") -> str:
+def _sentence(rng: Random, kind: str, place: str, month: str, person: str = "") -> str:
     template: str = rng.choice(_word_lists()[kind])
-    return template.format(place=place, month=month, n=rng.randrange(2, 12), mm=rng.randrange(13, 60), who=who)
+    return template.format(place=place, month=month, n=rng.randrange(2, 12), mm=rng.randrange(13, 60), who=person)
 
 
 @cache

@@ -394,15 +394,15 @@ class ContentEditor:
             self._move_back(earlier_page["id"], revision["pages"])
         self.results.append({"object": "updated_page", "page": self._present_reference(earlier_page["id"])})
 
-    def _revert_blocks(self, earlier: Json, current: Json, keys: set[str]) -> None:
+    def _revert_blocks(self, earlier_page: Json, current_page: Json, keys: set[str]) -> None:
         try:
-            text = revert_blocks(spaces.page_text(self._context, earlier), self._text(current), keys)
+            text = revert_blocks(spaces.page_text(self._context, earlier_page), self._text(current_page), keys)
         except UnknownBlock as unknown:
             raise self._refusal(
-                400, f"there is no block “{unknown}” in “{current['title']}”, before or after the changes"
+                400, f"there is no block “{unknown}” in “{current_page['title']}”, before or after the changes"
             ) from None
-        self._texts[current["id"]] = text
-        self._replace_page({**current, "updatedAt": self._context.timestamp()})
+        self._texts[current_page["id"]] = text
+        self._replace_page({**current_page, "updatedAt": self._context.timestamp()})
 
     def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
@@ -452,18 +452,18 @@ class ContentEditor:
             raise self._refusal(400, f"{where} is larger than the limit of 1 MB")
         return data
 
-    def _insert_into(self, page: Json, into: str | None, at: int | None) -> None:
-        if into is not None:
-            parent = self._page(into)
+    def _insert_into(self, page: Json, parent_id: str | None, index: int | None) -> None:
+        if parent_id is not None:
+            parent = self._page(parent_id)
             if parent["type"] not in ("document", "group"):
                 raise self._refusal(
                     400, f"pages cannot be placed below “{parent['title']}”, which is a {parent['type']}"
                 )
             if page["type"] == "group":
                 raise self._refusal(400, f"“{page['title']}” is a group, and groups can only be at the top level")
-            if len(page_trees.path_to(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
+            if len(page_trees.path_to(self._pages, parent_id)) + _depth(page) > DEPTH_LIMIT:
                 raise self._refusal(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
-        self._pages = page_trees.insert_page(self._pages, page, into, at)
+        self._pages = page_trees.insert_page(self._pages, page, parent_id, index)
 
     def _move(self, page_id: str, into: str | None, at: int | None) -> None:
         page = self._page(page_id)
