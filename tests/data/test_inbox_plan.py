@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan
-from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, needed_replies
+from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, InboxUpdate, needed_replies
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.sync_queue import NeededResponse, Rank, Version, is_due
 from octavo.data.writes.machine import OutboxEntry
@@ -38,11 +38,11 @@ class PlanOnDisk:
         )
         self.plan.my_id = "mia"
 
-    def needed_responses(self, planned: inbox_plan.InboxUpdate) -> dict[str, NeededResponse]:
+    def needed_responses(self, planned: InboxUpdate) -> dict[str, NeededResponse]:
         self.plan.update = planned
         return {needed.url: needed for needed in self.plan.needed_responses()}
 
-    def due(self, planned: inbox_plan.InboxUpdate) -> list[NeededResponse]:
+    def due(self, planned: InboxUpdate) -> list[NeededResponse]:
         return [
             needed
             for url, needed in self.needed_responses(planned).items()
@@ -83,7 +83,7 @@ def test_long_thread_lists_reduce_other_requests(
     monkeypatch.setattr("octavo.data.inbox_responses.PAGE_LIMIT", 1)
     disk, minutes = PlanOnDisk(), count()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
-    for needed in disk.due(inbox_plan.START):
+    for needed in disk.due(InboxUpdate.START):
         if isinstance(needed.op, List):
             name, disk.now = space_of(needed), START + timedelta(minutes=next(minutes))
             by = MIA if name in NEAR else TOM
@@ -91,27 +91,27 @@ def test_long_thread_lists_reduce_other_requests(
         else:
             disk.fetch(needed)
     disk.now = START + timedelta(hours=1)
-    assert disk.due(inbox_plan.START) == disk.due(inbox_plan.LISTS_CHANGED) == []
-    assert "".join(sorted(map(space_of, disk.due(inbox_plan.POLL)))) == fetched
+    assert disk.due(InboxUpdate.START) == disk.due(InboxUpdate.LISTS_CHANGED) == []
+    assert "".join(sorted(map(space_of, disk.due(InboxUpdate.POLL)))) == fetched
 
 
 def test_round_without_own_threads_requests_five_spaces_of_others() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
-    for needed in disk.due(inbox_plan.START):
+    for needed in disk.due(InboxUpdate.START):
         disk.fetch(needed)
-    assert [space_of(needed) for needed in disk.due(inbox_plan.REFRESH)] == FAR[:5]
+    assert [space_of(needed) for needed in disk.due(InboxUpdate.REFRESH)] == FAR[:5]
 
 
 def test_each_round_rechecks_reviews_of_one_change_request() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = ((), tuple(ChangeRequest(id=name, space="s", status="open") for name in "pqr"), ())
-    for needed in disk.due(inbox_plan.START):
+    for needed in disk.due(InboxUpdate.START):
         disk.fetch(needed)
     seen = []
     for _ in range(3):
         disk.now += timedelta(minutes=1)
-        due = disk.due(inbox_plan.POLL)
+        due = disk.due(InboxUpdate.POLL)
         assert len(due) == 2
         (at,) = {inbox_plan.discussion_of(needed) for needed in due}
         seen.append(at)
@@ -125,7 +125,7 @@ def test_threads_of_others_per_update_are_limited(monkeypatch: pytest.MonkeyPatc
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
     page = ListPage[Comment](items=tuple(thread(f"k{n}", replies=1) for n in range(4)))
-    first = [needed for needed in disk.due(inbox_plan.START) if isinstance(needed.op, List)]
+    first = [needed for needed in disk.due(InboxUpdate.START) if isinstance(needed.op, List)]
     found = [disk.fetch(needed, page) for needed in first]
     assert [sum(needed.rank is Rank.INBOX for needed in needed_responses) for needed_responses in found] == [3, 0]
     assert {needed.rank for needed in found[1]} == {Rank.LATER}
@@ -133,7 +133,7 @@ def test_threads_of_others_per_update_are_limited(monkeypatch: pytest.MonkeyPatc
     for needed in urgent:
         disk.fetch(needed)
     replies = [
-        needed for needed in disk.needed_responses(inbox_plan.POLL).values() if isinstance(needed.op, ListReplies)
+        needed for needed in disk.needed_responses(InboxUpdate.POLL).values() if isinstance(needed.op, ListReplies)
     ]
     assert len(replies) == 8
     again = [needed for needed in replies if needed.rank is Rank.INBOX]
@@ -144,44 +144,44 @@ def test_threads_of_others_per_update_are_limited(monkeypatch: pytest.MonkeyPatc
 def test_spaces_with_a_write_in_flight_are_read_from_disk() -> None:
     disk, at = PlanOnDisk(), SpaceRef(space_id="a")
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
-    for needed in disk.due(inbox_plan.START):
+    for needed in disk.due(InboxUpdate.START):
         disk.fetch(needed)
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=2), Space(id="c", comments=1)), (), ())
     disk.plan.busy_discussions = frozenset({at, SpaceRef(space_id="c")})
-    assert [space_of(needed) for needed in disk.due(inbox_plan.LISTS_CHANGED)] == ["b"]
-    needed_responses = disk.needed_responses(inbox_plan.LISTS_CHANGED).values()
+    assert [space_of(needed) for needed in disk.due(InboxUpdate.LISTS_CHANGED)] == ["b"]
+    needed_responses = disk.needed_responses(InboxUpdate.LISTS_CHANGED).values()
     assert [space_of(needed) for needed in needed_responses if needed.label == "threads"] == ["a", "b"]
     disk.plan.busy_discussions = frozenset()
-    assert [space_of(needed) for needed in disk.due(inbox_plan.LISTS_CHANGED)] == ["a", "b", "c"]
+    assert [space_of(needed) for needed in disk.due(InboxUpdate.LISTS_CHANGED)] == ["a", "b", "c"]
 
 
 def test_plan_from_disk_has_no_due_requests() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
-    disk.fetch(next(needed for needed in disk.due(inbox_plan.START) if needed.label == "threads"))
+    disk.fetch(next(needed for needed in disk.due(InboxUpdate.START) if needed.label == "threads"))
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=1)), (), ())
     disk.plan.is_from_disk = True
-    assert disk.due(inbox_plan.START) == []
-    assert [space_of(needed) for needed in disk.needed_responses(inbox_plan.START).values()] == ["a"]
+    assert disk.due(InboxUpdate.START) == []
+    assert [space_of(needed) for needed in disk.needed_responses(InboxUpdate.START).values()] == ["a"]
 
 
 def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> None:
     disk, at = PlanOnDisk(), entry.at
     disk.plan.lists = ((Space(id=at.space_id, comments=1), Space(id="b", comments=1)), (), ())
     page = ListPage[Comment](items=(thread("k", MIA, 1),))
-    for needed in disk.due(inbox_plan.START):
+    for needed in disk.due(InboxUpdate.START):
         for reply in disk.fetch(needed, page if needed.label == "threads" else None):
             disk.fetch(reply)
     disk.now += timedelta(minutes=1)
     disk.plan.finished.append(FinishedWrite(entry, disk.now))
-    assert disk.due(inbox_plan.LISTS_CHANGED) == []
-    due = disk.due(inbox_plan.START)
+    assert disk.due(InboxUpdate.LISTS_CHANGED) == []
+    due = disk.due(InboxUpdate.START)
     assert [(needed.label, space_of(needed)) for needed in due] == [("threads", at.space_id), ("replies", at.space_id)]
     disk.fetch(due[0], page)
     assert not disk.plan.drop_finished()
     disk.fetch(due[1])
     assert disk.plan.drop_finished()
-    assert disk.due(inbox_plan.START) == []
+    assert disk.due(InboxUpdate.START) == []
 
 
 @pytest.fixture
@@ -210,8 +210,8 @@ def test_teams_are_not_requested_while_the_user_is_unknown() -> None:
     disk.plan.my_id = ""
     assert disk.plan.teams_url == ""
     assert not any(
-        isinstance(needed.op, teams.ListOfMember) for needed in disk.needed_responses(inbox_plan.REFRESH).values()
+        isinstance(needed.op, teams.ListOfMember) for needed in disk.needed_responses(InboxUpdate.REFRESH).values()
     )
     disk.plan.drop_finished()
     disk.plan.my_id = "mia"
-    assert disk.plan.teams_url in disk.needed_responses(inbox_plan.REFRESH)
+    assert disk.plan.teams_url in disk.needed_responses(InboxUpdate.REFRESH)

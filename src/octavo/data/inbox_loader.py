@@ -32,12 +32,8 @@ from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxData, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import (
-    LISTS_CHANGED,
     MAX_LIST_ITEMS,
     OWNER,
-    POLL,
-    REFRESH,
-    START,
     FinishedWrite,
     InboxPlanner,
     InboxUpdate,
@@ -59,8 +55,6 @@ BUILD_INTERVAL = 3.0
 """Maximum seconds from a fetched response to the next build of the rows while no update is running."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists. After that, rows are built from cached responses."""
-_UPDATES_BY_IMPORTANCE = (LISTS_CHANGED, POLL, REFRESH, START)
-"""The kinds of update, the least important first."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -125,7 +119,7 @@ class InboxLoader:
         self._unsubscribers: list[Callable[[], None]] = []
         self._tasks = Tasks("Updating the inbox")
         self._update_task: asyncio.Task[None] | None = None
-        self._update = START
+        self._update = InboxUpdate.START
         """The current update. After its end, the last update."""
         self._next_update: InboxUpdate | None = None
         """The update to run after the current update. None if no further update is planned."""
@@ -148,7 +142,7 @@ class InboxLoader:
             self._unsubscribers.append(self._live.outbox.done.add(self._on_write_done))
             self._unsubscribers.append(self._live.outbox.changed.add(self.rebuild))
             self._unsubscribers.append(self._live.syncer.changed.add(self._on_progress))
-            self._begin_update(START)
+            self._begin_update(InboxUpdate.START)
         callback(self.snapshot())
 
         def leave() -> None:
@@ -160,11 +154,11 @@ class InboxLoader:
 
     async def refresh(self) -> None:
         """Run `REFRESH`, or wait for a running update that is at least as important. Do nothing without subscribers."""
-        await self._run_and_build(REFRESH)
+        await self._run_and_build(InboxUpdate.REFRESH)
 
     async def poll(self) -> None:
         """Run `POLL`, or wait for a running update that is at least as important. Do nothing without subscribers."""
-        await self._run_and_build(POLL)
+        await self._run_and_build(InboxUpdate.POLL)
 
     async def _run_and_build(self, update: InboxUpdate) -> None:
         if self._observers:
@@ -203,7 +197,7 @@ class InboxLoader:
         """Return the current rows, and how far they are loaded. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._stored_rows is None and self._builder.is_building
-        is_loading = (self.is_loading or is_first_build) and not self._update.is_quiet
+        is_loading = (self.is_loading or is_first_build) and self._update in (InboxUpdate.REFRESH, InboxUpdate.START)
         progress = syncer.progress(OWNER, Rank.PREFETCH)
         return InboxSnapshot(
             rows=inbox.rows,
@@ -262,9 +256,9 @@ class InboxLoader:
         important than the running and the planned update. Return the task of the running update."""
         if self._update_task is None or self._update_task.done():
             self._update = update
-            self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name}")
+            self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name.lower()}")
             self._update_task.add_done_callback(self._on_update_ended)
-        elif _UPDATES_BY_IMPORTANCE.index(update) > _UPDATES_BY_IMPORTANCE.index(self._next_update or self._update):
+        elif update > (self._update if self._next_update is None else self._next_update):
             self._next_update = update
         return self._update_task
 
@@ -279,12 +273,12 @@ class InboxLoader:
 
     async def _run_update(self) -> None:
         await self._load_user()
-        if self._update is START and self._stored_rows is None:
+        if self._update is InboxUpdate.START and self._stored_rows is None:
             await self._plan_update(is_from_disk=True)  # shows rows from cached responses until the lists arrive
-        if self._update.lists != "in memory":
+        if self._update in (InboxUpdate.REFRESH, InboxUpdate.START):
             await self._load_lists()
             self.rebuild()
-        if self._update is START:
+        if self._update is InboxUpdate.START:
             await self._plan_update(is_from_disk=True)  # shows outdated responses until the new responses arrive
         await self._plan_update()
         await self._live.syncer.wait_idle(OWNER, Rank.PREFETCH)
@@ -297,7 +291,7 @@ class InboxLoader:
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_discussions = self._live.outbox.busy_discussions
-        syncer.run(plan, retries_refused=self._update.retries_refused)
+        syncer.run(plan, retries_refused=self._update is InboxUpdate.REFRESH)
         await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
         if not self._builder.can_build:
@@ -308,7 +302,7 @@ class InboxLoader:
         if task.cancelled() or task.exception() is not None:
             self._build_now()
         elif task is self._update_task and not self._plan.is_computed_from(self._current_lists()):
-            self._begin_update(LISTS_CHANGED)
+            self._begin_update(InboxUpdate.LISTS_CHANGED)
 
     def _build_now(self) -> None:
         if self._observers:  # without subscribers, the cache may already be closed
@@ -339,7 +333,7 @@ class InboxLoader:
         await asyncio.gather(*map(self._load_list, self._listings.values()))
 
     async def _load_list(self, op: Listing[Any]) -> None:
-        await (self._live.refresh(op) if self._update.lists == "again" else self._live.wait_loaded(op))
+        await (self._live.refresh(op) if self._update is InboxUpdate.REFRESH else self._live.wait_loaded(op))
         await self._live.fetch_pages(op, MAX_LIST_ITEMS)
 
     def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
@@ -352,9 +346,9 @@ class InboxLoader:
         if self.is_loading or snapshot.is_loading or self._update_task is None:
             return
         if old is not None and _is_unreached(old) and not any(map(_is_unreached, self._lists.values())):
-            self._begin_update(START)  # the server can be reached again, so failed requests are retried
+            self._begin_update(InboxUpdate.START)  # the server can be reached again, so failed requests are retried
         elif not self._plan.is_computed_from(self._current_lists()):
-            self._begin_update(LISTS_CHANGED)
+            self._begin_update(InboxUpdate.LISTS_CHANGED)
 
     def _current_lists(self) -> Lists:
         return tuple(self._items(name) for name in _LISTS)

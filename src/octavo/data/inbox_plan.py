@@ -20,7 +20,7 @@ from enum import IntEnum
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from octavo.api import comments, reviews, teams
 from octavo.api.change_requests import ChangeRequest
@@ -153,39 +153,29 @@ MAX_UNCERTAIN_THREADS = 200
 MAX_RECHECKED_PAGES = 5
 """Number of list pages after which an update fetches no more thread lists with unchanged fingerprints."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age after which the update `START` fetches the user's teams again."""
+"""Age after which the update `InboxUpdate.START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
 """`NeededResponse.order` is a priority times this number, minus a timestamp. So the priority outweighs the time."""
 
 
-class InboxUpdate(NamedTuple):
-    """A kind of update of the inbox. Each kind fetches the responses whose fingerprints have changed."""
+class InboxUpdate(IntEnum):
+    """A kind of update of the inbox. The least important kind comes first. Each kind fetches the responses whose
+    fingerprints have changed. All kinds but `LISTS_CHANGED` also fetch what the user's finished writes have changed."""
 
-    name: str
-    lists: Literal["in memory", "requested", "again"] = "in memory"
-    """Source of the lists of spaces and change requests. `in memory`: the loaded lists. `requested`: the lists after
-    their running requests have ended. `again`: lists that are fetched again."""
-    fetches_written: bool = False
-    """True to fetch the responses that the user's finished writes have changed."""
-    rechecks: bool = False
-    """True to fetch a few responses although their fingerprints are unchanged (`InboxPlanner._rechecks`)."""
-    retries_refused: bool = False
-    """True to repeat the requests that the server refused in an earlier update."""
-    updates_teams: bool = False
-    """True to fetch the user's teams if they are older than `TEAMS_MAX_AGE`."""
-    is_quiet: bool = False
-    """True to show no progress to the user."""
+    LISTS_CHANGED = 0
+    """The update after a list of the organization has changed. It shows no progress to the user."""
+    POLL = 1
+    """The update that `Poller.run` starts after it has fetched the responses of views. It also fetches a few responses
+    whose fingerprints are unchanged (`InboxPlanner._rechecks`). It shows no progress to the user."""
+    REFRESH = 2
+    """The update when the user refreshes the inbox. It fetches the lists of spaces and change requests again, fetches
+    a few unchanged responses like `POLL`, and repeats the requests that the server refused in an earlier update."""
+    START = 3
+    """The update for the first subscriber of the inbox, and after a lost connection. It waits for running requests for
+    the lists, and fetches the user's teams if they are older than `TEAMS_MAX_AGE`."""
 
 
-LISTS_CHANGED = InboxUpdate("lists changed", is_quiet=True)
-"""The update after a list of the organization has changed."""
-POLL = InboxUpdate("poll", fetches_written=True, rechecks=True, is_quiet=True)
-"""The update that `Poller.run` starts after it has fetched the responses of views."""
-REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
-"""The update when the user refreshes the inbox."""
-START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
-"""The update for the first subscriber of the inbox, and after a lost connection."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """Items of each list of the organization: the list of spaces, then each list of change requests."""
 _by_order = attrgetter("order")
@@ -216,7 +206,7 @@ class InboxPlanner:
         """`responses` gets the fetched values. `version_of(url)` returns the version of a cached response, or None."""
         self.my_id = ""
         """ID of the user. Empty if the user is not known."""
-        self.update = START
+        self.update = InboxUpdate.START
         """The update for which `needed_responses` is called."""
         self.lists: Lists = ()
         self.is_from_disk = False
@@ -269,8 +259,8 @@ class InboxPlanner:
         yield from self._promote_needed(chain.from_iterable(self._needed_replies.values()), now)
         if self.is_from_disk:
             return
-        due_again = list(self._changed_by_writes()) if self.update.fetches_written else []
-        if self.update.rechecks:
+        due_again = list(self._changed_by_writes()) if self.update is not InboxUpdate.LISTS_CHANGED else []
+        if self.update in (InboxUpdate.POLL, InboxUpdate.REFRESH):
             due_again += self._rechecks({needed.url for needed in due_again}, now)
         for needed in due_again:
             yield from self._as_allowed(needed)
@@ -315,7 +305,7 @@ class InboxPlanner:
         }
 
     def _needed_teams(self) -> NeededResponse:
-        max_age, url = TEAMS_MAX_AGE if self.update.updates_teams else None, self.teams_url
+        max_age, url = TEAMS_MAX_AGE if self.update is InboxUpdate.START else None, self.teams_url
         return NeededResponse(
             self._teams_op(), url, OWNER, Rank.INBOX, "teams", 0.0, "your teams", max_age, needs_value=True
         )
