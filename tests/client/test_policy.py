@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from datetime import timedelta
 from email.utils import format_datetime
 
@@ -41,21 +42,18 @@ ODD_VALUES = (
 )
 
 
-def delay_after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> float | None:
-    facts: dict[str, object] = {
-        "only_reads": True,
-        "attempt": 1,
-        "elapsed": 0.0,
-        "deadline": 30.0,
-        "now": NOON,
-        "rng": lambda: 0.5,
-    }
-    return policy.delay_after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
-
-
-def delay_after_error(error: ApiError, **changes: object) -> float | None:
-    facts: dict[str, object] = {"only_reads": True, "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
-    return policy.delay_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
+def delay_after_status(
+    status: int,
+    headers: dict[str, str] | None = None,
+    *,
+    only_reads: bool = True,
+    attempt: int = 1,
+    seconds_left: float = 30.0,
+    rng: Callable[[], float] = lambda: 0.5,
+) -> float | None:
+    if not policy.is_retried_after_status(status, only_reads=only_reads):
+        return None
+    return policy.retry_delay(attempt, policy.requested_wait(headers or {}, NOON), seconds_left, rng)
 
 
 @pytest.mark.parametrize(("only_reads", "expected"), [(True, {408, 425, 429, 500, 502, 503, 504}), (False, {429})])
@@ -81,20 +79,20 @@ def test_only_temporary_statuses_are_retried(only_reads: bool, expected: set[int
     ],
 )
 def test_write_is_retried_only_if_it_was_never_sent(error: ApiError, read: bool, write: bool) -> None:
-    assert (delay_after_error(error, only_reads=True) is not None) is read
-    assert (delay_after_error(error, only_reads=False) is not None) is write
+    assert policy.is_retried_after_error(error, only_reads=True) is read
+    assert policy.is_retried_after_error(error, only_reads=False) is write
 
 
 def test_no_retry_after_four_attempts() -> None:
     assert [delay_after_status(503, attempt=attempt) for attempt in (1, 2, 3, 4, 5)] == [0.25, 0.5, 1.0, None, None]
-    assert [delay_after_error(Lost("x"), attempt=attempt) for attempt in (3, 4)] == [1.0, None]
 
 
-def test_delays_grow_to_eight_seconds_with_full_jitter() -> None:
+def test_delays_grow_to_eight_seconds_with_full_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
     longest = [delay_after_status(503, attempt=attempt, rng=lambda: 1.0) for attempt in (1, 2, 3)]
     assert longest == [0.5, 1.0, 2.0]
-    assert delay_after_error(Lost("x"), attempt=1, rng=lambda: 0.0) == 0.0
-    assert policy._pause(9, lambda: 1.0) == 8.0
+    assert policy.retry_delay(1, None, 30.0, lambda: 0.0) == 0.0
+    monkeypatch.setattr(policy, "MAX_ATTEMPTS", 10)
+    assert policy.retry_delay(9, None, 30.0, lambda: 1.0) == 8.0
 
 
 def test_waits_are_uniform() -> None:
@@ -105,15 +103,14 @@ def test_waits_are_uniform() -> None:
     assert waits[-1] < 1.0
 
 
-@pytest.mark.parametrize("elapsed", [29.9, 29.6])
-def test_no_retry_after_the_deadline(elapsed: float) -> None:
-    assert delay_after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0) is None
-    assert delay_after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0) is None
+@pytest.mark.parametrize("seconds_left", [0.1, 0.4])
+def test_no_retry_after_the_deadline(seconds_left: float) -> None:
+    assert delay_after_status(503, attempt=3, seconds_left=seconds_left, rng=lambda: 1.0) is None
 
 
 def test_delay_may_end_at_the_deadline() -> None:
-    assert delay_after_status(503, elapsed=29.75) == 0.25
-    assert delay_after_status(503, elapsed=29.76) is None
+    assert delay_after_status(503, seconds_left=0.25) == 0.25
+    assert delay_after_status(503, seconds_left=0.24) is None
 
 
 def test_partial_rate_limit_headers_are_accepted() -> None:
@@ -128,8 +125,8 @@ def test_retry_is_not_earlier_than_retry_after() -> None:
 
 
 def test_retry_after_longer_than_a_minute_is_not_awaited() -> None:
-    assert delay_after_status(429, {"retry-after": "60"}, deadline=120.0) == 60.25
-    assert delay_after_status(429, {"retry-after": "61"}, deadline=120.0) is None
+    assert delay_after_status(429, {"retry-after": "60"}, seconds_left=120.0) == 60.25
+    assert delay_after_status(429, {"retry-after": "61"}, seconds_left=120.0) is None
 
 
 @pytest.mark.parametrize(
@@ -194,15 +191,15 @@ def test_any_retry_after_gives_no_wait_or_a_finite_wait(value: str) -> None:
     st.floats(0, 1, exclude_max=True),
 )
 def test_retries_stay_within_attempts_and_deadline(
-    only_reads: bool, attempt: int, elapsed: float, status: int, wait: str, chance: float
+    only_reads: bool, attempt: int, seconds_left: float, status: int, wait: str, chance: float
 ) -> None:
     headers = {"retry-after": wait}
     delay = delay_after_status(
-        status, headers, only_reads=only_reads, attempt=attempt, elapsed=elapsed, rng=lambda: chance
+        status, headers, only_reads=only_reads, attempt=attempt, seconds_left=seconds_left, rng=lambda: chance
     )
     if delay is not None:
         assert attempt < policy.MAX_ATTEMPTS
-        assert elapsed + delay <= 30
+        assert delay <= seconds_left
         assert status in policy.TEMPORARY_STATUSES
         assert only_reads or status == 429
         assert delay >= (policy.requested_wait(headers, NOON) or 0)

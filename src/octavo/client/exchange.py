@@ -152,15 +152,8 @@ class Exchange:
         except ApiError as error:
             if self.status is not None and self.status >= 400:
                 raise
-            delay = policy.delay_after_error(
-                error,
-                only_reads=self.outgoing.only_reads,
-                attempt=self._attempt,
-                elapsed=self.elapsed,
-                deadline=self._deadline,
-                rng=self._context.rng,
-            )
-            self._retry_if_allowed(delay)
+            if policy.is_retried_after_error(error, only_reads=self.outgoing.only_reads):
+                self._retry_if_allowed(None)
             raise
 
     async def _follow_redirects(self, transport: Transport) -> bytes | None:
@@ -198,18 +191,9 @@ class Exchange:
         ):
             # The API sends JSON. So this response does not show that the user lacks a permission.
             raise BadResponse(f"A firewall before {self._context.host} blocked the request (403). Check your network.")
-        delay = policy.delay_after_status(
-            response.status,
-            response.headers,
-            only_reads=self.outgoing.only_reads,
-            attempt=self._attempt,
-            elapsed=self.elapsed,
-            deadline=self._deadline,
-            now=now,
-            rng=self._context.rng,
-        )
-        self._retry_if_allowed(delay)
         wait = policy.requested_wait(response.headers, now)
+        if policy.is_retried_after_status(response.status, only_reads=self.outgoing.only_reads):
+            self._retry_if_allowed(wait)
         retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
         retry_hint = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
         sentence = policy.refusal_message(
@@ -217,7 +201,9 @@ class Exchange:
         )
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
-    def _retry_if_allowed(self, delay: float | None) -> None:
+    def _retry_if_allowed(self, wait: float | None) -> None:
+        """Raise `_RetryNeeded` if there is time for another attempt. `wait` is the time that the server asks for."""
+        delay = policy.retry_delay(self._attempt, wait, self._deadline - self.elapsed, self._context.rng)
         if delay is not None and self._context.budget.take():
             raise _RetryNeeded(delay)
 

@@ -89,37 +89,31 @@ class RetryBudget:
         return True
 
 
-def delay_after_error(
-    error: ApiError, *, only_reads: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
-) -> float | None:
-    """Return the seconds until a retry, after a request that got no complete response. None for no retry. `only_reads`
-    is True if the request changes nothing. `attempt` has failed. `elapsed` and `deadline` count from attempt 1."""
-    if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
-        return None
+def is_retried_after_error(error: ApiError, *, only_reads: bool) -> bool:
+    """Return whether a request that got no complete response is sent again. `only_reads` is True if the request changes
+    nothing."""
     if not only_reads and error.outcome is not Outcome.NOT_SENT:
-        return None
-    return _delay_before(deadline, elapsed, _pause(attempt, rng))
+        return False
+    if isinstance(error, Unsendable | TlsError):
+        return False
+    if isinstance(error, ProxyError):
+        return error.status != PROXY_WANTS_SIGN_IN
+    return isinstance(error, Unreachable | TruncatedResponse)
 
 
-def delay_after_status(
-    status: int,
-    headers: Mapping[str, str],
-    *,
-    only_reads: bool,
-    attempt: int,
-    elapsed: float,
-    deadline: float,
-    now: datetime,
-    rng: Callable[[], float],
-) -> float | None:
-    """Return the seconds until a retry after an error status. None for no retry. The names in `headers` are
-    in lower case. `delay_after_error` explains the other parameters."""
-    wait = requested_wait(headers, now)
-    if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not only_reads and status != 429):
+def is_retried_after_status(status: int, *, only_reads: bool) -> bool:
+    """Return whether a request is sent again after an error status. `only_reads` is True if it changes nothing."""
+    return status in TEMPORARY_STATUSES if only_reads else status == 429
+
+
+def retry_delay(attempt: int, wait: float | None, seconds_left: float, rng: Callable[[], float]) -> float | None:
+    """Return the seconds until the next attempt. None if there were enough attempts, or if the next attempt would be
+    after `seconds_left`. `attempt` has failed. `wait` is the time that the server asks for, None if it does not ask."""
+    if attempt >= MAX_ATTEMPTS or (wait is not None and wait > MAX_REQUESTED_WAIT):
         return None
-    if wait is None:
-        return _delay_before(deadline, elapsed, _pause(attempt, rng))
-    return _delay_before(deadline, elapsed, wait + rng() * RETRY_SPREAD) if wait <= MAX_REQUESTED_WAIT else None
+    longest_pause = min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+    delay = rng() * longest_pause if wait is None else wait + rng() * RETRY_SPREAD
+    return delay if delay <= seconds_left else None
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -163,22 +157,6 @@ def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds that this machine's clock is ahead of the server's. None if `headers` have no valid date."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
-
-
-def _may_be_temporary(error: ApiError) -> bool:
-    if isinstance(error, Unsendable | TlsError):
-        return False
-    if isinstance(error, ProxyError):
-        return error.status != PROXY_WANTS_SIGN_IN
-    return isinstance(error, Unreachable | TruncatedResponse)
-
-
-def _pause(attempt: int, rng: Callable[[], float]) -> float:
-    return rng() * min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
-
-
-def _delay_before(deadline: float, elapsed: float, delay: float) -> float | None:
-    return delay if elapsed + delay <= deadline else None
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
