@@ -9,17 +9,18 @@ from __future__ import annotations
 import codecs
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from octavo.api.safety import is_public, request_target
 from octavo.concurrency import Overdue, run_with_timeout
+
+T = TypeVar("T")
 
 SIZE_LIMIT = 20 << 20
 """Default maximum size of a download, in bytes."""
@@ -77,29 +78,38 @@ class Fetcher:
 
     def fetch(self, url: str) -> FetchedFile:
         """Download an http or https URL, and follow redirects. Raises FetchFailure."""
-        with self._follow_redirects(url) as (final_url, parts, response):
-            if response.status != 200:
-                raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
-            return self._read(final_url, parts, response)
+        return self._request(url, self._read)
 
     def fetch_status(self, url: str) -> int:
         """Return the HTTP status of an http or https URL after all redirects. Raises FetchFailure."""
-        with self._follow_redirects(url) as (_, _, response):
-            return response.status
+        return self._request(url, lambda final_url, parts, response: response.status)
 
-    @contextmanager
-    def _follow_redirects(self, url: str) -> Iterator[tuple[str, SplitResult, HTTPResponse]]:
-        deadline = time.monotonic() + self.time_limit
-        for _ in range(REDIRECT_LIMIT + 1):
-            parts = _split_url(url)
-            with self._open_response(parts, deadline) as response:
-                if response.status not in _REDIRECT_STATUSES or not (location := response.getheader("location")):
-                    yield url, parts, response
-                    return
-                url = urljoin(url, location)
-        raise FetchFailure(f"the URL redirects more than {REDIRECT_LIMIT} times")
+    def _request(self, url: str, read: Callable[[str, SplitResult, HTTPResponse], T]) -> T:
+        """Send a GET request, and return the result of `read` for the response after all redirects. This runs in a
+        thread. After the time limit, the connections are closed, so that the thread ends. Raises FetchFailure."""
+        deadline, sockets = time.monotonic() + self.time_limit, list[socket.socket]()
+
+        def follow_redirects() -> T:
+            next_url = url
+            for _ in range(REDIRECT_LIMIT + 1):
+                parts = _split_url(next_url)
+                with self._open_response(parts, deadline, sockets) as response:
+                    if response.status not in _REDIRECT_STATUSES or not (location := response.getheader("location")):
+                        return read(next_url, parts, response)
+                    next_url = urljoin(next_url, location)
+            raise FetchFailure(f"the URL redirects more than {REDIRECT_LIMIT} times")
+
+        try:
+            return run_with_timeout(self.time_limit, follow_redirects)
+        except Overdue:
+            for each in sockets:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+            raise FetchFailure(f"{urlsplit(url).hostname} took too long to respond", "FETCH_TIMEOUT") from None
 
     def _read(self, url: str, parts: SplitResult, response: HTTPResponse) -> FetchedFile:
+        if response.status != 200:
+            raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
         coding = response.getheader("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
             raise FetchFailure(f"{parts.hostname} sent compressed text, which was not requested")
@@ -113,44 +123,40 @@ class Fetcher:
         return FetchedFile(url, headers.get_content_type(), headers.get_content_charset(), data)
 
     @contextmanager
-    def _open_response(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Send a GET request, and yield its response. The connection closes at the deadline. Raises FetchFailure."""
+    def _open_response(
+        self, parts: SplitResult, deadline: float, sockets: list[socket.socket]
+    ) -> Iterator[HTTPResponse]:
+        """Send a GET request, and yield its response. `sockets` gets the socket. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
+        connected_socket = _connect(host, self._allowed_addresses(host, port), self.time_limit + 1)
         context = ssl.create_default_context() if parts.scheme == "https" else None
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
         connection.sock = connected_socket
-        is_late = threading.Event()
-        # http.client clears `connection.sock` while the response is read, so the timer needs the socket itself.
-        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(connected_socket, is_late))
-        timer.daemon = True
-        timer.start()
+        sockets.append(connected_socket)
         try:
+            if time.monotonic() > deadline:
+                raise TimeoutError  # The sockets have been closed, so nobody would close this one.
             if context is not None:
-                # The handshake is a separate step, so that the timer can interrupt it.
+                # The handshake is a separate step, so that `sockets` already has the socket.
                 tls_socket = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
-                connection.sock = connected_socket = tls_socket
+                connection.sock = tls_socket
+                sockets.append(tls_socket)
                 tls_socket.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
             # Closing the connection does not close the response, so `with` does.
             with connection.getresponse() as response:
                 yield response
-            if is_late.is_set():
-                raise _timeout_failure(host)
         except (OSError, HTTPException, ValueError) as failure:
-            if is_late.is_set() or isinstance(failure, TimeoutError):
-                raise _timeout_failure(host) from None
             raise FetchFailure(f"the connection to {host} failed: {_reason(failure)}") from None
-        except FetchFailure:
-            if is_late.is_set():
-                raise _timeout_failure(host) from None
-            raise
         finally:
-            timer.cancel()
             connection.close()
 
-    def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[Any]:
-        addresses = [address for *_, address in _resolve_host(host, port, deadline)]
+    def _allowed_addresses(self, host: str, port: int) -> list[Any]:
+        try:
+            found = socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as failure:
+            raise FetchFailure(f"the host {host} was not found: {_reason(failure)}") from None
+        addresses: list[Any] = [address for *_, address in found]
         if not self.allows_private and not all(is_public(address[0]) for address in addresses):
             raise PrivateAddressFailure(
                 f"{host} is on a private network, and this server was started without access to private networks"
@@ -175,43 +181,14 @@ def _split_url(url: str) -> SplitResult:
     return parts
 
 
-def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the result of `getaddrinfo` for a host. Raises FetchFailure if there is none before the deadline."""
-
-    def resolve() -> list[Any]:
-        return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)
-
-    try:
-        return run_with_timeout(max(deadline - time.monotonic(), 0), resolve)
-    except Overdue:
-        raise _timeout_failure(host) from None
-    except (OSError, UnicodeError) as failure:
-        raise FetchFailure(f"the host {host} was not found: {_reason(failure)}") from None
-
-
-def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
+def _connect(host: str, addresses: list[Any], seconds: float) -> socket.socket:
     last_error: OSError = OSError("the host has no IP address")
     for address in addresses:
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            raise _timeout_failure(host)
         try:
-            return socket.create_connection(address[:2], remaining)
-        except TimeoutError:
-            raise _timeout_failure(host) from None
+            return socket.create_connection(address[:2], seconds)
         except OSError as error:
             last_error = error
     raise FetchFailure(f"could not connect to {host}: {_reason(last_error)}")
-
-
-def _shut_down(open_socket: socket.socket, is_late: threading.Event) -> None:
-    is_late.set()
-    with suppress(OSError):
-        open_socket.shutdown(socket.SHUT_RDWR)
-
-
-def _timeout_failure(host: str) -> FetchFailure:
-    return FetchFailure(f"{host} took too long to respond", "FETCH_TIMEOUT")
 
 
 def _reason(failure: Exception) -> str:
