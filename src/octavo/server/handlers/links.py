@@ -14,6 +14,7 @@ from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents import links as page_links
 from octavo.documents import page_trees
 from octavo.documents.anchors import PageAnchors, is_missing_anchor, page_anchors
+from octavo.documents.json_inline import reference_url
 from octavo.documents.links import APP_HOSTS, PageReference, path_parts, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import (
@@ -185,36 +186,15 @@ class RevisionLinks:
         return target or LinkTarget("broken", "url", href)
 
     def _reference_target(self, reference: Json, page: Json) -> LinkTarget:
-        kind, space_id = reference.get("kind"), self._space["id"]
-        target_id = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
-        target_space_id = str(reference.get("space") or space_id)
-        target: LinkTarget | None
-        match kind:
-            case "url":
-                return self._url_target(target_id, page)
-            case "openapi":
-                return self._specification_target(target_id)
-            case "page" | "anchor":
-                target_id = str(reference.get("page") or page["id"])
-                anchor = str(reference.get("anchor") or "")
-                target = (
-                    self._page_target(space_id, target_id, anchor, "ok")
-                    if target_space_id == space_id
-                    else self._other_space_target(target_space_id, target_id, anchor, "ok")
-                )
-            case "file":
-                exists = any(file["id"] == target_id for file in self._revision["files"])
-                target = LinkTarget("ok", "file", target_id, space_id) if exists else None
-            case "space":
-                target = self._other_space_target(target_id, None, "", "ok")
-            case "collection":
-                target = self._collection_target(target_id, "ok")
-            case "user":
-                target = self._user_target(target_id, "ok")
-            case _:
-                exists = any(each["id"] == target_id for each in self._revision["reusableContents"])
-                target = LinkTarget("ok", "reusable-content", target_id, space_id) if exists else None
-        return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{target_id}")
+        """Return the target of a JSON reference, such as the cover of `page`."""
+        match reference:
+            case {"kind": "openapi", "spec": str(slug)}:
+                return self._specification_target(slug)
+            case {"kind": "reusable-content", "reusableContent": item_id} if any(
+                each["id"] == item_id for each in self._revision["reusableContents"]
+            ):
+                return LinkTarget("ok", "reusable-content", item_id, self._space["id"])
+        return self._url_target(reference_url(reference), page)
 
     def _page_target(self, space_id: str, page_id: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(page_id)
@@ -259,20 +239,6 @@ class RevisionLinks:
             if item
             else LinkTarget("broken", "url", reference)
         )
-
-
-_ID_FIELDS = {
-    "url": "url",
-    "file": "file",
-    "page": "page",
-    "anchor": "anchor",
-    "user": "user",
-    "collection": "collection",
-    "space": "space",
-    "reusable-content": "reusableContent",
-    "openapi": "spec",
-}
-"""Name of the field with the ID, by kind of reference in a document."""
 
 
 def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str) -> bool:
