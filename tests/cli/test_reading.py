@@ -13,7 +13,7 @@ from octavo.api import comments
 from octavo.api.content import PageReference
 from octavo.api.errors import ApiError
 from octavo.cli.arguments import build_parser
-from octavo.cli.commands.search import Search, excerpt
+from octavo.cli.commands.search import Search
 from octavo.cli.comparisons import items_of_page
 from octavo.cli.item_rows import find_thread
 from octavo.cli.output import Row
@@ -355,10 +355,6 @@ def test_ref_of_a_search_result_is_unique_among_all_spaces(library: Path, tmp_pa
         assert demo.run("api", "change_requests.Merge", *at, "--demo").code == 0
     (found,) = demo.run("search", "zebrafish", "-s", space, "--demo", "--json", "ref,title").json
     assert demo.run("show", found["ref"], "--demo", "--json", "space").json["space"]["id"] == space
-
-
-def test_excerpt_shows_the_word_after_letters_that_are_compared_as_two() -> None:
-    assert "webhook" in excerpt(f"{'Straße und Maß, ' * 60}webhook {'and more ' * 60}", "Webhook")
 
 
 def test_search_without_results_suggests_a_word(demo: CommandLine) -> None:

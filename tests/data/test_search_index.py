@@ -632,6 +632,10 @@ class TestExcerpts:
         assert snippet[marks[0].start :] == "tide"
         assert marks[0].end < 60
 
+    def test_excerpt_shows_the_word_after_letters_that_are_compared_as_two(self) -> None:
+        text = f"{'Straße und Maß, ' * 60}webhook {'and more ' * 60}"
+        assert "webhook" in SearchTerms("Webhook").excerpt(text, 160)[0]
+
     def test_word_longer_than_the_excerpt_is_cut(self) -> None:
         snippet, marks = SearchTerms("x" * 200).excerpt("y " * 100 + "x" * 500, 80)
         assert marks

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from bisect import bisect_right
 from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import search
@@ -29,6 +27,7 @@ from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_op
 from octavo.data.search_index import Hit, HitKind
+from octavo.data.search_text import SearchTerms
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -70,6 +69,7 @@ class Search:
         self._session, self._live, self._options = session, session.live, options
         self._resolver = RefResolver(session, options, is_offline=options.offline)
         self._words = " ".join(options.words)
+        self._terms = SearchTerms(self._words)
         self._spaces: tuple[Space, ...] = ()
 
     async def print(self) -> None:
@@ -149,7 +149,7 @@ class Search:
             "title": title,
             "space": {"id": space.id, "title": space.title},
             "path": parts.get("page") or None,
-            "snippet": excerpt(with_formulas(snippet, _format_inline)[0], self._words),
+            "snippet": self._terms.excerpt(with_formulas(snippet, _format_inline)[0], _MAX_SNIPPET)[0],
             "url": parts.get("url"),
         }
 
@@ -230,18 +230,6 @@ class Search:
         if corrected_words == words:
             return ""
         return f" Did you mean “{' '.join(corrected_words)}”?"
-
-
-def excerpt(text: str, words: str) -> str:
-    """Return a short excerpt of a text on one line, around the first place that has any of `words`."""
-    one_line = " ".join(text.split())
-    folded_line = fold(one_line)
-    starts = [at for word in fold(words).split() if (at := folded_line.find(word)) >= 0]
-    # Folding can lengthen a text: “ß” becomes “ss”.
-    folded_ends = list(accumulate(len(fold(letter)) for letter in one_line))
-    snippet_start = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
-    part = one_line[snippet_start : snippet_start + _MAX_SNIPPET]
-    return f"{'…' if snippet_start else ''}{part}{'…' if snippet_start + _MAX_SNIPPET < len(one_line) else ''}"
 
 
 SEARCH = CliCommand(
