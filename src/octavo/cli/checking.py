@@ -27,11 +27,9 @@ from octavo.documents.checks.findings import DEFAULT_RULES, RULES, CheckedPage, 
 from octavo.documents.checks.references import CheckedFolder, LazyPages, ReferenceCheck
 from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
-    INCLUDES,
     ContentsEntry,
     Folder,
-    files_below,
-    include_targets,
+    included_files,
     readable_name,
     readable_path,
     slug_source,
@@ -133,7 +131,7 @@ class _FolderReader:
         folder = self._folder
         entries = (entry.path for entry in walk_entries(folder.entries) if entry.kind == "document")
         pages = list(dict.fromkeys(path for path in entries if path is not None and folder.has_file(path)))
-        includes = self._find_includes(pages)
+        includes = included_files(folder, pages, self._text)
         unlisted = [path for path in folder.unlisted if path not in includes and self._belongs_in_summary(path)]
         pages = [path for path in pages if path not in includes or path not in folder.unlisted]
         files, other_paths = self._find_files({*pages, *includes})
@@ -159,20 +157,6 @@ class _FolderReader:
 
     def _read(self, paths: Iterable[Path]) -> LazyPages:
         return LazyPages({readable_path(path): self._text(path) for path in paths})
-
-    def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
-        includes = dict.fromkeys(
-            path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
-        )
-        waiting_paths = [*pages, *includes]
-        while waiting_paths:
-            path = waiting_paths.pop()
-            for target in include_targets(self._text(path)):
-                included = self._folder.resolve(target, path)
-                if included is not None and included not in includes and self._folder.has_file(included):
-                    includes[included] = None
-                    waiting_paths.append(included)
-        return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
         """Return whether a page that `SUMMARY.md` does not list should be listed there."""

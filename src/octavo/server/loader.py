@@ -11,7 +11,7 @@ import hashlib
 import mimetypes
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,13 +22,12 @@ from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
     EXTERNAL_URL,
-    INCLUDES,
     VARIABLES,
     ContentsEntry,
     Folder,
     Problem,
     files_below,
-    include_targets,
+    included_files,
     link_urls,
     readable_name,
     readable_path,
@@ -309,22 +308,15 @@ class _FolderReader:
         return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 
     def _read_included(self) -> None:
-        waiting_paths = [
-            path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.has_file(path)
-        ]
-        waiting_paths += [path for page, (_, body) in self._pages.items() for path in self._includes_of(page, body)]
-        while waiting_paths:
-            path = waiting_paths.pop()
-            if path not in self._included:
-                self._included[path] = self._read_page(path)
-                waiting_paths += self._includes_of(path, self._included[path][1])
-        self._included = {path: self._included[path] for path in sorted(self._included)}
+        contents = dict(self._pages)
 
-    def _includes_of(self, path: Path, body: str) -> Iterator[Path]:
-        for target in include_targets(body):
-            included_path = self.folder.resolve(target, path)
-            if included_path is not None and included_path.suffix == ".md" and self.folder.has_file(included_path):
-                yield included_path
+        def body_of(path: Path) -> str:
+            if path not in contents:
+                contents[path] = self._read_page(path)
+            return contents[path][1]
+
+        paths = included_files(self.folder, self._pages, body_of)
+        self._included = {path: contents[path] for path in sorted(paths)}
 
     def _build_reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"

@@ -13,7 +13,7 @@ import posixpath
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -246,11 +246,6 @@ def is_page_path(path: str) -> bool:
     return path.lower().endswith(PAGE_SUFFIXES)
 
 
-def include_targets(markdown: str) -> Iterator[str]:
-    """Yield the targets of the `{% include %}` tags in a page, as written."""
-    return (match[1] for match in _INCLUDE.finditer(markdown))
-
-
 def slug_source(path: PurePath) -> str:
     """Return the name from which the slug of a page is made: `guide` for `guide.md` or `guide/README.md`."""
     is_index = path.stem.lower() in ("readme", "index")
@@ -265,6 +260,23 @@ def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
             for name in sorted(names, key=natural_order):
                 if not name.startswith("."):
                     yield Path(os.path.relpath(Path(directory) / name, folder.root))
+
+
+def included_files(folder: Folder, pages: Iterable[Path], text_of: Callable[[Path], str]) -> dict[Path, None]:
+    """Return the files with reusable content: those below `INCLUDES`, and those that `pages` include, perhaps through
+    other reusable content. `text_of` returns the text of a file."""
+    included = dict.fromkeys(
+        path for path in files_below(folder, INCLUDES) if path.suffix == ".md" and folder.has_file(path)
+    )
+    waiting_paths = [*pages, *included]
+    while waiting_paths:
+        path = waiting_paths.pop()
+        for match in _INCLUDE.finditer(text_of(path)):
+            target = folder.resolve(match[1], path)
+            if target is not None and target.suffix == ".md" and target not in included and folder.has_file(target):
+                included[target] = None
+                waiting_paths.append(target)
+    return included
 
 
 def linked_path(url: str, path: str) -> str:
