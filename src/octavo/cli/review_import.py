@@ -18,7 +18,7 @@ from octavo.cli.refs import RefTarget
 from octavo.cli.review_export import BlockFinder, FoundBlock, change_request_ref
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.data.loaders import find_page, page_markdown, page_source_op
-from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
+from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposeResult, sanitize_note_text, sanitize_source_name
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import Finding
 from octavo.documents.folders.layout import page_path
@@ -60,15 +60,10 @@ class PlacedNote:
 
 
 @dataclass(frozen=True)
-class ImportResult:
+class ImportResult(ProposeResult):
     """Result of an import: which notes were proposed, and which were not."""
 
     placed: tuple[PlacedNote, ...] = ()
-    added: tuple[ProposedNote, ...] = ()
-    duplicate_count: int = 0
-    """Number of notes that had been proposed before."""
-    over_limit_count: int = 0
-    """Number of notes that were not proposed, because the change request already has `MAX_NOTES`."""
 
     @property
     def not_placed(self) -> tuple[PlacedNote, ...]:
@@ -101,7 +96,7 @@ class NoteImport:
             if each.page and isinstance(each.found, FoundBlock)
         ]
         result = await self._session.proposed_notes.propose(self._at, new_notes)
-        return ImportResult(placed, result.added, result.duplicate_count, result.over_limit_count)
+        return ImportResult(**vars(result), placed=placed)
 
     async def page_tree(self) -> PageTree:
         """Return the page tree of the change request. Raises ApiError."""

@@ -247,7 +247,7 @@ def _import(options: argparse.Namespace) -> int:
         if not is_jsonl:
             report_notes = await notes_of_reports(importing, reports, options.format, options.source or options.format)
         placed = await importing.place(report_notes.notes)
-        result = ImportResult(placed) if options.dry_run else await importing.propose(placed)
+        result = ImportResult(placed=placed) if options.dry_run else await importing.propose(placed)
         _print_result(options, report_notes, result)
         return BLOCKED if result.not_placed or result.over_limit_count else 0
 
