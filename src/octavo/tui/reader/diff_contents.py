@@ -221,7 +221,7 @@ class DiffContents(Contents):
 
     @property
     def why_no_other_layout(self) -> str | None:
-        """Return why the user cannot choose another layout. None if another layout is possible."""
+        """Reason why the user cannot choose another layout. None if another layout is possible."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."

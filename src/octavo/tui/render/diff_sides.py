@@ -130,8 +130,8 @@ _DISPLAY_NAMES = {
 def add_gutter(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged_style: Style = PLAIN
 ) -> list[Line]:
-    """Put a sign before each line, and the line number before the first. `sign` is `+`, `-`, `~` (changed), `>` (moved)
-    or a space (unchanged). `unchanged_style` is the background of lines that are not added or removed."""
+    """Return `lines` with `sign` before each and `number` before the first. `sign` is `+`, `-`, `~` (changed), `>`
+    (moved) or a space (unchanged). `unchanged_style` is the background of lines that are not added or removed."""
     background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged_style
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.vertical, ">": styles.glyphs.arrow}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}

@@ -307,7 +307,7 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """The first call selects the row with the cursor. The second call selects all rows from there to the cursor."""
+        """Select the row with the cursor. In the second call, select all rows from there to the cursor."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:
