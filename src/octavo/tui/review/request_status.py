@@ -280,6 +280,11 @@ MAX_FOLLOWED = 60
 MAX_PARALLEL = 4
 """Maximum number of change requests whose status `load` loads in parallel."""
 _LOAD_GROUP = "all of a list"
+_LISTS: Mapping[StatusField, Callable[[ChangeRequestRef], Listing[Any]]] = {
+    "reviews": reviews_op,
+    "requested": requested_reviewers_op,
+}
+"""Functions that return the operation to load a status field, for fields that are lists."""
 
 
 @dataclass
@@ -384,15 +389,10 @@ class StatusLoader:
         self._followed.move_to_end(request_id)
         if change_request.status in UNDECIDED:
             # Fetch nothing that is cached, because the preview may have loaded the same lists a moment ago.
-            view.follow(
-                f"reviews of {request_id}", reviews_op(at), partial(self._show_reviews, request_id), refetch=False
-            )
-            view.follow(
-                f"asked of {request_id}",
-                requested_reviewers_op(at),
-                partial(self._show_requested, request_id),
-                refetch=False,
-            )
+            for name, list_op in _LISTS.items():
+                view.follow(
+                    f"{name} of {request_id}", list_op(at), partial(self._show_list, request_id, name), refetch=False
+                )
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
@@ -406,19 +406,20 @@ class StatusLoader:
 
     def _unfollow(self, request_id: str) -> None:
         del self._followed[request_id]
-        for name in ("reviews", "asked", "threads"):
+        for name in (*_LISTS, "threads"):
             self._view.follow(f"{name} of {request_id}", None)
 
-    def _show_reviews(self, request_id: str, snapshot: Snapshot[ListPage[Review]]) -> None:
+    def _show_list(self, request_id: str, field_name: StatusField, snapshot: Snapshot[ListPage[Any]]) -> None:
+        """Store the reviews or the requested reviewers of a change request, or why they could not be loaded."""
         loaded = self._loaded.setdefault(request_id, _LoadedStatus())
-        loaded.reviews = self._loaded_items(loaded, "reviews", snapshot, loaded.reviews)
+        if snapshot.value is not None:
+            setattr(loaded, field_name, snapshot.value.items)
+        if snapshot.value is None and snapshot.error is not None:
+            loaded.load_errors[field_name] = str(snapshot.error)
+        else:
+            loaded.load_errors.pop(field_name, None)
         if request_id in self._followed:
             self._follow_threads(request_id)
-        self._on_change(request_id)
-
-    def _show_requested(self, request_id: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        loaded = self._loaded.setdefault(request_id, _LoadedStatus())
-        loaded.requested = self._loaded_items(loaded, "requested", snapshot, loaded.requested)
         self._on_change(request_id)
 
     def _show_threads(self, request_id: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -427,19 +428,6 @@ class StatusLoader:
                 request_id, snapshot.value, self._followed[request_id].comments
             )
             self._on_change(request_id)
-
-    def _loaded_items(
-        self,
-        loaded: _LoadedStatus,
-        field_name: StatusField,
-        snapshot: Snapshot[ListPage[Any]],
-        previous: tuple[Any, ...] | None,
-    ) -> tuple[Any, ...] | None:
-        if snapshot.error is not None and snapshot.value is None:
-            loaded.load_errors[field_name] = str(snapshot.error)
-        else:
-            loaded.load_errors.pop(field_name, None)
-        return snapshot.value.items if snapshot.value is not None else previous
 
     # Conflicts
 
@@ -486,30 +474,24 @@ class StatusLoader:
     async def _load_all(self, change_requests: Sequence[ChangeRequest], fields: Collection[StatusField]) -> None:
         async def load_fields(change_request: ChangeRequest) -> None:
             for each in fields:
-                if each not in self.status_of(change_request).loaded_fields:
-                    await self._load_field(change_request, each)
+                if each in self.status_of(change_request).loaded_fields:
+                    continue
+                if each == "conflicts":
+                    await self._predict(change_request)
+                else:
+                    await self._load_list(change_request, each)
             self._loading.discard(change_request.id)
 
         await gather_bounded(load_fields, change_requests, MAX_PARALLEL)
 
-    async def _load_field(self, change_request: ChangeRequest, field_name: StatusField) -> None:
-        if field_name == "conflicts":
-            await self._predict(change_request)
-            return
-        loaded = self._loaded.setdefault(change_request.id, _LoadedStatus())
-        op: Listing[Any] = (
-            reviews_op(_ref_of(change_request))
-            if field_name == "reviews"
-            else requested_reviewers_op(_ref_of(change_request))
-        )
+    async def _load_list(self, change_request: ChangeRequest, field_name: StatusField) -> None:
+        op = _LISTS[field_name](_ref_of(change_request))
         try:
-            items = (await self._view.live.fetch(op)).items
+            list_page = await self._view.live.fetch(op)
         except ApiError as error:
-            loaded.load_errors[field_name] = str(error)
+            self._show_list(change_request.id, field_name, Snapshot(error=error))
         else:
-            loaded.load_errors.pop(field_name, None)
-            setattr(loaded, field_name, items)
-        self._on_change(change_request.id)
+            self._show_list(change_request.id, field_name, Snapshot(list_page))
 
 
 def _ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
