@@ -202,7 +202,7 @@ class CommentsScreen(ListView[Thread]):
     @on(ListTabs.Switched)
     def redraw_list(self) -> None:
         tabs, my_id = self.tabs, self.shell.workspace.my_id
-        threads = sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1])
+        threads = sorted(self.threads.loaded_threads(), key=thread_filters.ORDERS[self.list_order][1])
         pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted_threads = [thread for thread in threads if thread.comment.id not in pending_ids]
         tabs.tabs = tuple(
@@ -304,7 +304,7 @@ class CommentsScreen(ListView[Thread]):
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Select a thread, switching the tab and clearing filters if necessary. Return False if it is not loaded."""
-        self.threads.show_new_threads()
+        self.redraw_list()
         thread = next(
             (each for each in self.threads.loaded_threads() if comment is not None and each.comment.id == comment.id),
             None,

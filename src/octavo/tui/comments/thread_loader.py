@@ -126,25 +126,16 @@ class ThreadLoader:
         self._schedule_show()
 
     def _schedule_show(self) -> None:
-        if not self._is_scheduled or self._show_delay.is_waiting:
+        if not self._is_scheduled:
             self._is_scheduled = self._view.call_later(self._show_soon)
 
     def _show_soon(self) -> None:
+        self._is_scheduled = False
         if any(snapshot.value is None and snapshot.error is None for snapshot in self.snapshots):
-            self._show_delay.start_once(SHOW_DELAY, self.show_new_threads)
+            self._show_delay.start_once(SHOW_DELAY, self._rebuild_list)
         else:
             self._show_delay.stop()
-            self.show_new_threads()
-
-    def show_new_threads(self) -> None:
-        """Rebuild the list now if a rebuild is scheduled."""
-        if self._is_scheduled:
             self._rebuild_list()
-
-    def take_all(self) -> list[Thread]:
-        """Return all loaded threads, to build the list from them. Cancels a scheduled rebuild."""
-        self._is_scheduled = False
-        return self.loaded_threads()
 
     def loaded_threads(self) -> list[Thread]:
         """Return all loaded threads, grouped by space or change request."""
