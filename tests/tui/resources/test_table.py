@@ -117,32 +117,6 @@ def test_json_contains_all_fields_except_secrets() -> None:
     assert "s3cret" not in exported
 
 
-def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None:
-    computed: list[str] = []
-
-    def name(thing: Member) -> str:
-        computed.append(thing.user.name)
-        return thing.user.name
-
-    table = TableState(MEMBERS, state)
-    by, role = ResourceColumn[Member]("NAME", name), column(table, "ROLE")
-    table.sort_column = by
-    assert names(table) == ["Ada", "ben", "cleo"]
-    table.is_descending = True
-    assert names(table) == ["cleo", "ben", "Ada"]
-    table.sort_column = role
-    names(table)
-    table.sort_column = by
-    assert names(table) == ["cleo", "ben", "Ada"]
-    assert computed == ["ben", "Ada", "cleo"]
-    others = (*PEOPLE[1:], member("dido"))
-    assert [each.user.name for each in table.sort_items(others, str)] == ["dido", "cleo", "Ada"]
-    table.clear_sort_keys()
-    computed.clear()
-    assert names(table) == ["cleo", "ben", "Ada"]
-    assert computed == ["ben", "Ada", "cleo"]
-
-
 def test_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     title = "Saltmarsh Instruments"
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})

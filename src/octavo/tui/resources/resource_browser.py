@@ -308,8 +308,6 @@ class BrowserScreen(ListView[Any]):
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
         """Show a table and load its rows after `delay` seconds. With `force`, also load lists marked as unavailable."""
-        for table in self.tables.values():
-            table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
         self.rows.selection.clear()
@@ -374,7 +372,6 @@ class BrowserScreen(ListView[Any]):
             self._names = old_names | names_by_id(snapshot.value)
         if self.levels:
             if snapshot is None or self._names != old_names:
-                self.table.clear_sort_keys()
                 self.rows.search_texts.discard()
                 self.rows.apply_filter()
             if self.level.resource.derive_items is not None:

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from operator import is_
-from typing import Any, ClassVar, cast
+from operator import itemgetter
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 from textual.app import ComposeResult
@@ -56,9 +56,6 @@ class TableState:
         self.sort_column = next((each for each in resource.columns if each.title == column_title), None)
         """Column by which the table is sorted. None for the order of the server."""
         self.is_descending = bool(is_descending)
-        self._sorted_items: Sequence[Any] = ()
-        self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
-        """Sort keys of `_sorted_items` for each column by which they were sorted."""
 
     def _state_key(self, kind: str) -> str:
         return f"{kind} of {self.resource.name}"
@@ -84,25 +81,15 @@ class TableState:
         """Return the text of an item in which the filter searches: all columns, including hidden columns."""
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
-    def clear_sort_keys(self) -> None:
-        """Forget the sort keys, because items or names have changed."""
-        self._sorted_items, self._sort_keys = (), {}
-
     def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
         """Return the items in the order that the user has chosen. Items without a sort key come last."""
         column, items = self.sort_column, tuple(items)
         if column is None:
             return items
-        if len(items) != len(self._sorted_items) or not all(map(is_, items, self._sorted_items)):
-            self._sorted_items, self._sort_keys = items, {}
-        if (sort_keys := self._sort_keys.get(column)) is None:
-            sort_keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
-        # Sort indexes, not pairs: many new pairs would start the garbage collector during the sort.
-        indexes = [index for index, key in enumerate(sort_keys) if key is not None]
-        indexes.sort(key=cast(Callable[[int], Any], sort_keys.__getitem__), reverse=self.is_descending)
-        return [items[index] for index in indexes] + [
-            item for item, key in zip(items, sort_keys, strict=True) if key is None
-        ]
+        keys_and_items = [(column.sort_key(each, name_of), each) for each in items]
+        sortable = [(key, item) for key, item in keys_and_items if key is not None]
+        sortable.sort(key=itemgetter(0), reverse=self.is_descending)
+        return [item for _, item in sortable] + [item for key, item in keys_and_items if key is None]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
         """Sort by a column, or in the order of the server if None. Sorting by the same column reverses the order."""
