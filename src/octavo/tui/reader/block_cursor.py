@@ -25,7 +25,7 @@ from octavo.tui.reader.reading_position import (
 )
 from octavo.tui.reader.viewport import PanePart, Viewport, explain
 from octavo.tui.render.painting import bottom_line, overlay_text, restyle
-from octavo.tui.render.styled_lines import ClickableSpan, Line, cells, clickable_spans
+from octavo.tui.render.styled_lines import ClickableSpan, Line, cells, clickable_spans, line_blocks
 from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -97,6 +97,11 @@ class BlockCursor(PanePart):
             spans = [BlockSpan(chunk_index, first, last, block) for first, last, block in ranges]
             self._spans[chunk_index] = lines, spans
         return spans
+
+    def keys_beginning_on(self, chunk_index: int, number: int, line: Line) -> list[str]:
+        """Return the keys of the blocks that begin on `line`, which is line `number` of a chunk."""
+        first_lines = {id(span.block): span.first for span in self.spans_of(chunk_index)}
+        return [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
 
     def spans_from(
         self, chunk_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]

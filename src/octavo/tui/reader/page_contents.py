@@ -75,8 +75,7 @@ class AgeGutter:
         """Return the strip of line `number` of a chunk, with the age of a block if a block with an age begins there."""
         if not self._ages or line.block is None:
             return strip
-        first_lines = {id(span.block): span.first for span in self._cursor.spans_of(chunk_index)}
-        keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
+        keys = self._cursor.keys_beginning_on(chunk_index, number, line)
         age = next((self._ages[key] for key in keys if key in self._ages), "")
         start = self._viewport.contents.margin_of(chunk_index) - _BAR_WIDTH - _GUTTER_WIDTH
         if not age or start < 0:
@@ -143,8 +142,7 @@ class PageThreads:
         their mark right of the text. The text is `line_width` cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
-        first_lines = {id(span.block): span.first for span in self.cursor.spans_of(chunk_index)}
-        keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
+        keys = self.cursor.keys_beginning_on(chunk_index, number, line)
         threads, drafts = (self._count(keys, chunk_index, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
