@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import compress, pairwise, takewhile
 from typing import Any, ClassVar
 
 from textual.content import Content
@@ -44,10 +43,6 @@ class FlatTree:
 
     def __init__(self, roots: Sequence[TreeNode]) -> None:
         self._rows: list[tuple[int, TreeNode]] = []
-        self._branches: list[int] = []
-        """Indexes of all nodes that have children."""
-        self._branch_ends: list[int] = []
-        """For each node in `_branches`, the index after its last descendant."""
         self._texts: list[str] | None = None
         self._parents: list[int] = []
         """For each node, the index of its parent. -1 at the top level."""
@@ -56,25 +51,12 @@ class FlatTree:
         self.section_count = sum([node.kind == "section" for _, node in self._rows])
 
     def _read(self, roots: Sequence[TreeNode]) -> None:
-        rows, branches, ends, parents = self._rows, self._branches, self._branch_ends, self._parents
-        stack: list[tuple[Iterator[TreeNode], int, int]] = [(iter(roots), -1, -1)]
-        depth = 0
+        stack = [(0, -1, node) for node in reversed(roots)]
         while stack:
-            nodes, branch_number, parent = stack[-1]
-            for node in nodes:
-                rows.append((depth, node))
-                parents.append(parent)
-                if node.children:
-                    stack.append((iter(node.children), len(branches), len(rows) - 1))
-                    branches.append(len(rows) - 1)
-                    ends.append(0)
-                    depth += 1
-                    break
-            else:
-                stack.pop()
-                depth -= 1
-                if branch_number >= 0:
-                    ends[branch_number] = len(rows)
+            depth, parent, node = stack.pop()
+            stack += [(depth + 1, len(self._rows), child) for child in reversed(node.children)]
+            self._rows.append((depth, node))
+            self._parents.append(parent)
 
     @property
     def count(self) -> int:
@@ -85,26 +67,22 @@ class FlatTree:
         self, is_collapsed: Callable[[int, TreeNode], bool]
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes that have no collapsed ancestor, each with its depth. Also return their keys."""
-        rows, keys = self._rows, self._keys
         visible_rows: list[tuple[int, TreeNode]] = []
-        visible_keys: list[Hashable] = []
-        next_index = 0
-        for index, branch_end in zip(self._branches, self._branch_ends, strict=True):
-            if index >= next_index and is_collapsed(*rows[index]):
-                visible_rows += rows[next_index : index + 1]
-                visible_keys += keys[next_index : index + 1]
-                next_index = branch_end
-        return (visible_rows + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
+        collapsed_depth: int | None = None
+        for row in self._rows:
+            depth, node = row
+            if collapsed_depth is None or depth <= collapsed_depth:
+                visible_rows.append(row)
+                collapsed_depth = depth if node.children and is_collapsed(depth, node) else None
+        return visible_rows, [node.key for _, node in visible_rows]
 
     def branches(self, key: Hashable) -> list[TreeNode]:
         """Return a node and its descendants, without nodes that have no children. Empty if the node has no children.
         Raises ValueError for an unknown key."""
         index = self._keys.index(key)
-        first_branch = bisect_left(self._branches, index)
-        if first_branch == len(self._branches) or self._branches[first_branch] != index:
-            return []
-        end_branch = bisect_left(self._branches, self._branch_ends[first_branch])
-        return [self._rows[branch][1] for branch in self._branches[first_branch:end_branch]]
+        depth, node = self._rows[index]
+        descendants = takewhile(lambda row: row[0] > depth, self._rows[index + 1 :])
+        return [each for each in [node, *(row[1] for row in descendants)] if each.children]
 
     def path(self, key: Hashable) -> tuple[TreeNode, ...]:
         """Return the ancestors of a node, the outermost first, then the node itself. Empty for an unknown key."""
