@@ -122,8 +122,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.is_loading = is_loading
         self._title, self._choices, self._empty = title, choices, empty
         self._title_width = 0
-        self._measured_choices: Sequence[Choice[T]] | None = None
-        """Choices for which `_title_width` was computed. None before the first time."""
         self._listed_query = ""
         """Query for which the list shows the matches."""
         self.has_listed_choices = False
@@ -185,6 +183,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.rows.is_always_highlighted = True
         self.rows.can_focus = False
         self.query_one(DialogFrame).set_border_texts(self._title, self.FOOTER)
+        self._title_width = self._measure_titles()
         self._list_matches("")
         self.has_listed_choices = True
         self.select_initial()
@@ -198,6 +197,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Replace the choices. The typed query stays. If the cursor is below the first row, it stays on its choice."""
         selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
+        self._title_width = self._measure_titles()
         self._list_matches(self.query_one(FilterInput).value)
         same_number = next(
             (matched.number for matched in self.rows.items if matched.choice.value == selected_value), None
@@ -219,8 +219,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def _list_matches(self, query: str) -> None:
         self._listed_query = query
-        if self._measured_choices is not self._choices:
-            self._measured_choices, self._title_width = self._choices, self._measure_titles()
         if query.strip():
             matches = self.find_matches(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”.{self.NO_MATCH_HINT}"
