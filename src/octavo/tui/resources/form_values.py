@@ -234,17 +234,9 @@ def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any
     `had_text` is True if the field had a text before. Raises YamlError."""
     if text is None:
         return None
-    text = text if field.kind == "text" else text.strip()
     if not text.strip():
         return _cleared_value(field) if had_text else _MISSING
-    if field.kind == "yes or no":
-        return {"yes": True, "no": False}.get(text, text)
-    if field.kind == "structure":
-        parsed = yaml_values.parse_yaml(text)
-        return parsed.value if parsed is not None else None
-    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
-        return [_list_item(field, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    return text
+    return _parsed_value(field, text)
 
 
 def _cleared_value(field: FormField) -> Any:
@@ -257,7 +249,25 @@ def _cleared_value(field: FormField) -> Any:
     return _MISSING if field.is_required else ""
 
 
-def _list_item(field: FormField, number: int, line: str) -> Any:
+def _parsed_value(field: FormField, text: str) -> Any:
+    """Return the value for which a text stands. Raises YamlError if the text contains invalid YAML."""
+    text = text if field.kind == "text" else text.strip()
+    if field.kind == "yes or no":
+        return {"yes": True, "no": False}.get(text, text)
+    if field.kind == "number":
+        try:
+            return int(text)
+        except ValueError:
+            return text
+    if field.kind == "structure":
+        parsed = yaml_values.parse_yaml(text)
+        return parsed.value if parsed is not None else None
+    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
+        return [_parsed_item(field, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return text
+
+
+def _parsed_item(field: FormField, number: int, line: str) -> Any:
     line = line.strip()
     if field.item_kind != "line" or not line.startswith("{"):
         return line
@@ -265,7 +275,7 @@ def _list_item(field: FormField, number: int, line: str) -> Any:
         parsed = yaml_values.parse_yaml(line)
     except YamlError as fault:
         raise YamlError(number, fault.sentence) from None
-    return parsed.value if parsed is not None else line
+    return parsed.value if parsed is not None and parsed.fields else line
 
 
 def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
@@ -460,31 +470,10 @@ def _editor_value(field: FormField, text: str | None) -> Any:
     """Return the value that the YAML of the form has for a `text`. None for null. An unparsable text stays a string."""
     if text is None:
         return None
-    text = text if field.kind == "text" else text.strip()
-    if field.kind == "yes or no":
-        return {"yes": True, "no": False}.get(text, text)
-    if field.kind == "number":
-        try:
-            return int(text)
-        except ValueError:
-            return text
-    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
-        return [_editor_item(field, line.strip()) for line in text.splitlines() if line.strip()]
-    if field.kind == "structure":
-        try:
-            parsed = yaml_values.parse_yaml(text)
-        except YamlError:
-            return text
-        return parsed.value if parsed is not None else None
-    return text
-
-
-def _editor_item(field: FormField, line: str) -> Any:
     try:
-        parsed = yaml_values.parse_yaml(line) if field.item_kind == "line" and line.startswith("{") else None
+        return _parsed_value(field, text)
     except YamlError:
-        return line
-    return parsed.value if parsed is not None and parsed.fields else line
+        return text.strip()
 
 
 def _read_texts(
