@@ -43,11 +43,10 @@ _MAX_QUOTE_LINES = 4
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """Message of a thread with its lines. `first_line` is the number of its first line in the pane."""
+    """Message of a thread, and the numbers of its lines in the pane."""
 
     message: Comment | Reply
-    first_line: int
-    lines: tuple[Line, ...]
+    line_numbers: range
 
 
 _SINGLE_THREAD: Commands[ThreadTarget] = (
@@ -142,13 +141,13 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._title = ""
         self._is_page_visible = False
         self._outdated_note = _BLOCK_DELETED
-        self._heading_lines: list[Line] = []
+        self._lines: list[Line] = []
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
         """Returns why commands do not act on this thread, such as a selection of other threads. None if they do."""
         self._line_styles = Styles()
-        self._draft_lines: list[Line] = []
+        self._shows_drafts = False
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
 
     @property
@@ -240,30 +239,30 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             return  # The diff of a suggestion arrived while this pane was being removed.
         width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
         selected_id = self._messages[self._cursor].message.id if self._messages else None
-        self._messages = []
-        self._heading_lines = (
-            self._lay_out_heading(self.comment, width) if self.comment is not None and self._title else []
-        )
-        first_line = len(self._heading_lines)
+        self._lines, self._messages = [], []
         if self.comment is not None:
+            self._lines += self._heading_lines(self.comment, width) if self._title else []
             replies = self._replies.value.items if self._replies.value else ()
             messages: list[Comment | Reply] = [self.comment, *replies]
             new_from = self._first_new_index(messages)
             for index, message in enumerate(messages):
-                lines = tuple(self._message_lines(message, width, is_new=index >= new_from))
-                self._messages.append(MessageLayout(message, first_line, lines))
-                first_line += len(lines) + 1
+                first_line = len(self._lines)
+                self._lines += self._message_lines(message, width, is_new=index >= new_from)
+                self._messages.append(MessageLayout(message, range(first_line, len(self._lines))))
+                self._lines.append(Line([]))
+            draft_lines = self._lines_of_drafts(width)
+            self._shows_drafts = bool(draft_lines)
+            self._lines += [*draft_lines, *self._reply_status_lines()]
         ids = [layout.message.id for layout in self._messages]
         # If the selected message was deleted or has got another ID, the message at its position is selected.
         self._cursor = ids.index(selected_id) if selected_id in ids else min(self._cursor, max(0, len(ids) - 1))
-        self._draft_lines = self._lines_of_drafts(width)
-        self.virtual_size = Size(self.size.width, first_line + len(self._foot_lines()))
+        self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
         self.refresh_bindings()
         if is_whole(self):
             self.post_message(self.Updated())
 
-    def _lay_out_heading(self, comment: Comment, width: int) -> list[Line]:
+    def _heading_lines(self, comment: Comment, width: int) -> list[Line]:
         styles, target = self._line_styles, comment.target
         lines = [Line(truncate([StyledText(" "), StyledText(self._title, styles.strong)], width))]
         text = " ".join((target.node.preview or "").split()) if target.node is not None else ""
@@ -321,7 +320,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return own_indexes[-1] + 1 if own_indexes and is_open else len(messages)
 
     def _show_drafts(self) -> None:
-        if self.comment is not None and (self._draft_lines or self.drafts_in_selection):
+        if self.comment is not None and (self._shows_drafts or self.drafts_in_selection):
             self._lay_out()
 
     def _lines_of_drafts(self, width: int) -> list[Line]:
@@ -352,9 +351,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         keys += [StyledText("ctrl+x", styles.accent), StyledText(" discard", styles.muted)]
         return [*lines, Line([StyledText("   "), *keys]), Line([])]
 
-    def _foot_lines(self) -> list[Line]:
-        return [] if self.comment is None else [*self._draft_lines, *self._reply_status_lines()]
-
     def _reply_status_lines(self) -> list[Line]:
         styles, more = self._line_styles, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
@@ -376,33 +372,21 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         width, line_number = self.size.width, y + self.scroll_offset.y
-        if self.comment is None:
+        if line_number >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        layout = next((each for each in self._messages if 0 <= line_number - each.first_line < len(each.lines)), None)
-        if line_number < len(self._heading_lines):
-            return self._strip(self._heading_lines[line_number].pieces, width, is_selected=False)
-        if layout is None:
-            last_layout = self._messages[-1] if self._messages else None
-            foot_index = line_number - (last_layout.first_line + len(last_layout.lines) + 1) if last_layout else -1
-            foot_lines = self._foot_lines()
-            pieces = foot_lines[foot_index].pieces if 0 <= foot_index < len(foot_lines) else []
-            return self._strip(pieces, width, is_selected=False)
-        is_selected = self._messages.index(layout) == self._cursor and len(self._messages) > 1
-        return self._strip(layout.lines[line_number - layout.first_line].pieces, width, is_selected=is_selected)
-
-    def _strip(self, pieces: list[StyledText], width: int, *, is_selected: bool) -> Strip:
         styles = self._line_styles
+        is_selected = len(self._messages) > 1 and line_number in self._messages[self._cursor].line_numbers
         bar = Segment(
             styles.glyphs.bar if is_selected else " ",
             (styles.accent if self.has_focus else styles.muted) if is_selected else None,
         )
-        segments = [bar, *(Segment(piece.text, piece.style) for piece in pieces)]
+        segments = [bar, *(Segment(piece.text, piece.style) for piece in self._lines[line_number].pieces)]
         return Strip(segments).adjust_cell_length(width).apply_style(self.rich_style)
 
     def on_click(self, event: Click) -> None:
         line = event.y + self.scroll_offset.y
         for index, layout in enumerate(self._messages):
-            if layout.first_line <= line <= layout.first_line + len(layout.lines):
+            if layout.line_numbers.start <= line <= layout.line_numbers.stop:
                 self._select(index)
 
     @property
@@ -415,14 +399,14 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     def _select(self, index: int) -> None:
         self._cursor = max(0, min(index, len(self._messages) - 1))
         if self._messages:
-            layout = self._messages[self._cursor]
+            line_numbers = self._messages[self._cursor].line_numbers
             height, offset = self.size.height, self.scroll_offset.y
             if self._cursor == 0:
                 self.scroll_to(y=0, animate=False)
-            elif layout.first_line < offset or len(layout.lines) >= height:
-                self.scroll_to(y=layout.first_line, animate=False)
-            elif layout.first_line + len(layout.lines) > offset + height:
-                self.scroll_to(y=layout.first_line + len(layout.lines) - height, animate=False)
+            elif line_numbers.start < offset or len(line_numbers) >= height:
+                self.scroll_to(y=line_numbers.start, animate=False)
+            elif line_numbers.stop > offset + height:
+                self.scroll_to(y=line_numbers.stop - height, animate=False)
         self.refresh()
         self.refresh_bindings()
         self.post_message(self.Updated())
