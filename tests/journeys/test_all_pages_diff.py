@@ -359,14 +359,14 @@ async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped
         await run.until(lambda: any(each.size > SHORT_PAGE for each in contents_of(screen).sections), "load the page")
         await run.settle()
         section = next(each for each in contents_of(screen).sections if each.size > SHORT_PAGE)
-        before, revisions = section.documents, scroll._revisions
+        before, revisions = section.anchors, scroll._revisions
         assert revisions is not None
         loading = asyncio.create_task(scroll._load(section, scroll._changed_pages[section.key], revisions))
         for _ in range(1000):
-            if section.documents is not before:
+            if section.anchors is not before:
                 break
             await asyncio.sleep(0)
-        section.documents = None
+        section.anchors = None
         section.show_note("Loading Long page…", "loading")
         scroll._failed.add(section.key)  # Otherwise, the page is loaded again at once.
         await loading

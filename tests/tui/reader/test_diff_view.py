@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
+from octavo.documents.suggestions import TwoVersionAnchors
 from octavo.tui.reader.diff_contents import PageSection
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.multi_page_diff import MultiPageNavigation
@@ -454,7 +455,7 @@ def changed_section(paragraphs: int) -> tuple[PageSection, PageComparison]:
     page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(paragraphs))
     compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
     section = PageSection("p")
-    section.compared, section.documents = compared, (compared.old, compared.new)
+    section.compared, section.anchors = compared, TwoVersionAnchors((compared.old, compared.new))
     return section, compared
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from textual.content import Content
 
 from octavo.documents.blocks import Block, Document
+from octavo.documents.suggestions import TwoVersionAnchors
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.reader.viewport import SHORT_PAGE, Contents
@@ -56,8 +57,8 @@ class PageSection:
         """Text that is shown instead of the changes, for example while they are loading."""
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
-        self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None until the current changes are loaded. Comments need both versions."""
+        self.anchors: TwoVersionAnchors | None = None
+        """Finds the blocks that threads are on, in both versions of the page. None until these versions are loaded."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads on each block, by block key."""
         self.context_size = ContextSize()
@@ -69,7 +70,7 @@ class PageSection:
     @property
     def is_loaded(self) -> bool:
         """True if the changes between the current versions are loaded."""
-        return self.documents is not None
+        return self.anchors is not None
 
     @property
     def is_loading(self) -> bool:

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from textual.worker import WorkType
 
 from octavo.api.errors import ApiError
-from octavo.documents.blocks import EMPTY_PAGE, Document
+from octavo.documents.blocks import EMPTY_PAGE
 from octavo.documents.diff_model import Diff
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors
@@ -80,11 +80,6 @@ class SinglePageLayout:
     def has_cursor(self, key: str) -> bool:
         """Return True if the cursor is on the page with this key."""
         return key == self.shown_key
-
-    def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of a page. None if no diff of the page is shown."""
-        anchors = self.anchors(key)
-        return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
         """Return the anchors that find the block of each thread on a page. None if no diff of the page is shown."""
@@ -189,7 +184,6 @@ class AllPagesLayout:
         """True if this layout is shown, and not one page at a time."""
         self._sections: dict[str, PageSection] = {}
         self._changed_pages: dict[str, ChangedPage] = {}
-        self._anchors: dict[str, TwoVersionAnchors] = {}
         self._thread_counts: Mapping[str, int] = {}
         """Number of open threads by page key."""
         self._revisions: ComparedRevisions | None = None
@@ -318,14 +312,10 @@ class AllPagesLayout:
         """Return True if the cursor is on the page with this key."""
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
-    def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of a page. None if the page has no text or is not loaded."""
-        section = self._sections.get(key)
-        return section.documents if section is not None else None
-
     def anchors(self, key: str) -> TwoVersionAnchors | None:
         """Return the anchors that find the block of each thread. None if the page has no text or is not loaded."""
-        return self._anchors.get(key) if self.documents(key) is not None else None
+        section = self._sections.get(key)
+        return section.anchors if section is not None else None
 
     def is_described(self, key: str) -> bool:
         """Return True if the diff of a page is neither loaded nor loading, so that a sentence describes the page."""
@@ -363,11 +353,10 @@ class AllPagesLayout:
         self.load_near()
 
     def _mark_to_reload(self, section: PageSection) -> None:
-        """Forget the documents of a page, so that it is loaded again. Its lines stay visible until then."""
-        section.documents = None
+        """Forget the versions of a page, so that they are loaded again. The lines stay visible until then."""
+        section.anchors = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
-        self._anchors.pop(section.key, None)
 
     def _update_section(self, section: PageSection, page: ChangedPage, revisions: ComparedRevisions) -> None:
         section.heading = self._heading(section, page)
@@ -484,10 +473,10 @@ class AllPagesLayout:
         else:
             if is_current():
                 self._use_comparison(section, page, compared)
-                documents, changes = section.documents, self.navigation.contents.changes_of(section)
+                anchors, changes = section.anchors, self.navigation.contents.changes_of(section)
                 if section.size >= SHORT_PAGE:
                     await asyncio.to_thread(changes.complete)
-                if section.documents is documents:  # Otherwise, the page was dropped or loaded again meanwhile.
+                if section.anchors is anchors:  # Otherwise, the page was dropped or loaded again meanwhile.
                     section.diff = changes.complete()
                     section.heading = self._heading(section, page)
                     self._drop_far()
@@ -500,11 +489,9 @@ class AllPagesLayout:
         self.load_near()
 
     def _use_comparison(self, section: PageSection, page: ChangedPage, compared: PageComparison) -> None:
-        compared = with_page_options(page, compared)
-        section.compared, section.note = compared, ""
-        section.documents = (compared.old, compared.new)
-        self._anchors[section.key] = TwoVersionAnchors(section.documents)
-        section.threads = self._thread_rows(page, self._anchors[section.key])
+        section.compared, section.note = with_page_options(page, compared), ""
+        section.anchors = TwoVersionAnchors((compared.old, compared.new))
+        section.threads = self._thread_rows(page, section.anchors)
 
     def _retry_page(self, section: PageSection) -> bool:
         if section.key not in self._failed:
@@ -535,8 +522,8 @@ class AllPagesLayout:
         """Draw the threads on the loaded pages again."""
         changed_sections: list[PageSection] = []
         for key, section in self._sections.items():
-            if section.is_loaded:
-                rows = self._thread_rows(self._changed_pages[key], self._anchors[key])
+            if section.anchors is not None:
+                rows = self._thread_rows(self._changed_pages[key], section.anchors)
                 if rows != section.threads:
                     section.threads = rows
                     changed_sections.append(section)

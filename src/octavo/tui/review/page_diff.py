@@ -178,7 +178,8 @@ class PageDiff:
 
     @property
     def _documents(self) -> tuple[Document, Document] | None:
-        return self._layout.documents(self._pages.key)
+        anchors = self._layout.anchors(self._pages.key)
+        return anchors.documents if anchors is not None else None
 
     def toggle_layout(self) -> None:
         """Switch between one page and all pages."""
