@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
-from itertools import groupby
 from typing import Any
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
@@ -674,24 +673,29 @@ def pair_delimiters(state: StateInline) -> None:
             _alternate_marks(state, [run for run in _delimiter_runs(delimiters) if run[0].marker == marker])
 
 
-_MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
+_EMPTY_BOLD = re.compile(r"\*\*[ \xa0]*\*\*")
+_EMPTY_MARKS = re.compile(r"(?<!\*)\*\* ?\*\*(?!\*)|(?<!_)__(?!_)")
+_MASKED_NUMBER = re.compile(rf"\d[ -]?{_EMPTY_BOLD.pattern}|{_EMPTY_BOLD.pattern}[ -]?\d")
 
 
 def drop_empty_marks(state: StateInline) -> None:
-    """Remove marks that editors leave behind: `****`, and `__` beside another mark. A number as `**** 4242` stays."""
-    has_stars = "****" in state.src and not _MASKED_NUMBER.search(state.src)
+    """Remove marks that editors leave behind: `****`, the marks of `** **`, and `__` beside another mark. A number as
+    `**** 4242` stays."""
+    has_stars = _EMPTY_BOLD.search(state.src) is not None and not _MASKED_NUMBER.search(state.src)
     if not has_stars and "__" not in state.src:
         return
     texts = [_text_of(token) for token in state.tokens]
-    start = 0
-    for mark, group in groupby(texts):
-        end = start + len(list(group))
-        if (mark == "*" and has_stars and end - start == 4) or (
-            mark == "_" and end - start == 2 and _is_empty_italic(texts, start, end)
-        ):
-            for token in state.tokens[start:end]:
-                token.content = ""
-        start = end
+    for found in _EMPTY_MARKS.finditer("".join(map(_sign, texts))):
+        is_empty = has_stars if "*" in found[0] else _is_empty_italic(texts, *found.span())
+        for token in state.tokens[found.start() : found.end()] if is_empty else ():
+            token.content = token.content.strip("*_")
+
+
+def _sign(text: str) -> str:
+    """Return a sign for the text of a token: itself if it is `*` or `_`, else a space for spaces and `.` for words."""
+    if text in ("*", "_"):
+        return text
+    return " " if text.isspace() and text != "\n" else "."
 
 
 def _is_empty_italic(texts: list[str], start: int, end: int) -> bool:
@@ -769,8 +773,9 @@ def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
     stripped = before.rstrip()
     if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS:
         return True
-    # Spaces between code and the mark are part of the bold text, as in ``**`a` **``, so the mark can close.
-    is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) == ""
+    # Spaces between code and the mark are part of the bold text, as in ``**`a` **``, so the mark can close. In `** **`,
+    # it closes the mark before the spaces.
+    is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) in ("", "*")
     return stripped == "" and is_after_code and after[:1].isspace()
 
 
