@@ -131,7 +131,10 @@ from tests.documents.outline import inline
         ("<u>**a**</u>** **<u>****</u> b **c**", "<bold+underline|a> <bold| >  b  <bold|c>"),
         ("card **** **** 4242 and 12****", "card **** **** 4242 and 12****"),
         ("a** ** and `b`** ** c", "a  and  <code;code|b> <bold| >  c"),
-        ("**A **`b`** c**. D **e **`f`** ** g", "<bold|A > <code;code|b> <bold| c> . D  <bold|e > <code;code|f> <bold| >  g"),
+        (
+            "**A **`b`** c**. D **e **`f`** ** g",
+            "<bold|A > <code;code|b> <bold| c> . D  <bold|e > <code;code|f> <bold| >  g",
+        ),
         ("** ** ** 4242 and \\*\\* ** `**` **", "** ** ** 4242 and ** **  <code;code|**>  **"),
         ("b** **c *** **", "b c *** **"),
         ("a ****`c` <mark>b</mark>", "a  <code;code|c>   <mark|b>"),

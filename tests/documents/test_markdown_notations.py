@@ -34,6 +34,11 @@ CASES = {
         '{% tabs %}\n{% tab title="A" icon="apple" %}\none\n{% endtab %}\n\n{% tab title="B b" %}\ntwo\n{% endtab %}\n{% endtabs %}',
         "tabs\n  tab [title=A icon=apple]\n    paragraph one\n  tab [title=B b]\n    paragraph two",
     ),
+    "tabs of code": (
+        '{% code-tabs %}\n{% code-tabs-item title="A" %}\n```js\na\n```\n{% endcode-tabs-item %}\n\n'
+        '{% code-tabs-item title="B" %}\n```\nb\n```\n{% endcode-tabs-item %}\n{% endcode-tabs %}\n\nc',
+        "tabs\n  tab [title=A]\n    code [language=js] 'a'\n  tab [title=B]\n    code 'b'\nparagraph c",
+    ),
     "tab on one line": (
         '{% tabs %}{% tab title="x" %} text `{% code %}` {% endtab %}{% endtabs %}',
         "tabs\n  tab [title=x]\n    paragraph text  <code;code|{% code %}>",

@@ -15,6 +15,8 @@ MAX_TAG_LENGTH = 20_000
 """Maximum length of a platform tag in characters."""
 
 _NAME = re.compile(r"\{%-?[ \t\n]*(@?[A-Za-z][\w@./:-]*)")
+_NEW_NAMES = {"code-tabs": "tabs", "code-tabs-item": "tab", "endcode-tabs": "endtabs", "endcode-tabs-item": "endtab"}
+"""Current names of tags that the platform wrote in 2018."""
 _KEY = re.compile(r"[A-Za-z_@:][\w:.-]*")
 _END = re.compile(r"-?%\}")
 _BLANK = re.compile(r"[ \t\n]*+")
@@ -87,7 +89,7 @@ class TagScanner:
 
 
 def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
-    start = position
+    start, name = position, _NEW_NAMES.get(name, name)
     if name in _CONDITIONS:
         end = _end_of_expression(source, position, limit)
         expression = safe_text(source[position:end].strip(" -\n\t"))

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from octavo.documents.source_reader import parse
 from octavo.tui.render.formulas import format_inline, format_stacked
+from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import cells
+from octavo.tui.render.styles import Styles
 
 PIECES = [
     "\\frac",
@@ -84,6 +87,20 @@ def test_formula_is_drawn_in_rows(source: str, rows: list[str]) -> None:
 @pytest.mark.parametrize("source", ["a + b", r"x^2", r"\alpha_1", r"\text{proof\_size} = 2", "", r"\frac{1}{2}" * 40])
 def test_flat_or_wide_formula_is_not_drawn_in_rows(source: str) -> None:
     assert format_stacked(source, 60) is None
+
+
+def test_row_that_is_too_wide_continues_with_more_indentation() -> None:
+    formula = "a = bbbb + cccc + dddd \\\\ e = f + g + hhhhhhhhhhhhhhhhhh"
+    lines = lay_out(parse(f"$$\n{formula}\n$$").blocks, 24, Styles.plain())
+    assert [line.text.rstrip() for line in lines] == [
+        "    a = bbbb + cccc +",
+        "      dddd",
+        "    e = f + g +",
+        "      hhhhhhhhhhhhhhhhhh",
+    ]
+    assert [line.text.rstrip() for line in lay_out(parse("$$\na + b + c + d\n$$").blocks, 17, Styles.plain())] == [
+        "    a + b + c + d"
+    ]
 
 
 def test_text_in_a_formula_is_not_converted() -> None:

@@ -351,37 +351,37 @@ _MAYBE_CODE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(?: {4}|\
 
 def link_urls(markdown: str) -> Iterator[str]:
     """Yield the URLs of links and images in a page outside code and comments, without escapes."""
-    return map(_url_in, _links_in(markdown))
+    return (url for url, _ in _links_in(markdown))
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
     """Return `markdown` with `new_url(URL)` in place of each URL of `link_urls`. A URL stays if the result is None."""
     pieces, position = [], 0
-    for link in _links_in(markdown):
-        if (new := new_url(_url_in(link))) is not None and new != _url_in(link):
-            start, end = link.span(link.lastindex or 0)
+    for url, (start, end) in _links_in(markdown):
+        if (new := new_url(url)) is not None and new != url:
             pieces += [markdown[position:start], new]
             position = end
     return "".join([*pieces, markdown[position:]])
 
 
-def _links_in(markdown: str) -> Iterator[re.Match[str]]:
-    """Yield a match for each link outside code and comments. The last group is the URL as written."""
+def _links_in(markdown: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the URL of each link outside code and comments without escapes, and the range of the URL in the page."""
     open_brackets = paragraph_start = line = counted_to = 0
     for match in _LINK_OR_SAMPLE.finditer(markdown):
         sign = match[0][0]
-        is_text = match.lastindex is None or match.lastgroup or (sign == "]" and not open_brackets)
+        is_text = match.lastgroup or (sign == "]" and not open_brackets)
         if sign == "\n":
             open_brackets, paragraph_start = 0, markdown.index("\n", match.end()) + 1
         elif sign == "]":
             open_brackets = max(0, open_brackets - 1)
         elif match[0] == "[":
             open_brackets += 1
-        if not is_text:
+        if match.lastindex is not None and not is_text:
             line += markdown.count("\n", counted_to, match.end())
             counted_to = match.end()
             if not (_MAYBE_CODE.match(markdown, paragraph_start) and line in _code_lines(markdown)):
-                yield match
+                url = html.unescape(_ESCAPED_SIGN.sub(r"\1", match[match.lastindex]))
+                yield url, match.span(match.lastindex)
 
 
 @lru_cache(maxsize=1)
@@ -390,7 +390,3 @@ def _code_lines(markdown: str) -> frozenset[int]:
     document = parse(re.sub("[\r\x85\u2028\u2029]", " ", markdown))
     code = [block for block in document.walk() if block.kind == "code"]
     return frozenset(line for block in code if not block.attrs.get("source") for line in range(*block.lines))
-
-
-def _url_in(link: re.Match[str]) -> str:
-    return html.unescape(_ESCAPED_SIGN.sub(r"\1", link[link.lastindex or 0]))

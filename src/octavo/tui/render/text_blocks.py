@@ -190,9 +190,10 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
     lines: list[Line] = []
     for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text):
         if text := _format_inline(row, ascii=styles.ascii):
-            lines += wrap_text(text, styles.text, width - 4)
-    blank = [decoration("    ")]
-    return indent(lines, blank, blank)
+            wrapped = wrap_text(text, styles.text, width - 4)
+            wrapped = wrapped if len(wrapped) == 1 else wrap_text(text, styles.text, width - 6)
+            lines += indent(wrapped, [decoration("    ")], [decoration("      ")])
+    return lines
 
 
 def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
