@@ -205,6 +205,12 @@ def test_headings_have_anchors(markdown: str, anchors: list[str]) -> None:
     assert not any("id=" in heading.title or "{#" in heading.title for heading in document.headings)
 
 
+def test_title_of_a_heading_has_no_image_beside_text() -> None:
+    document = parse('# A ![B](b.png) c\n\n## <img src="d.png" alt="D">\n\n## E[^1]\n\n## [^1]\n\n[^1]: Note')
+    assert document.title == "A c"
+    assert [heading.title for heading in document.headings] == ["A c", "D", "E", "1"]
+
+
 def test_block_images_are_figures() -> None:
     document = parse(
         '<figure><img src="a.png" alt="A" width="300"><figcaption><p>cap <b>b</b></p></figcaption></figure>\n\n'

@@ -265,9 +265,9 @@ class BlockFinalizer:
         title = " ".join(plain_text(draft.runs)[:_MAX_TITLE].split())
         draft.attrs["id"] = self._anchors.assign(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
-        # Leave out footnote marks, because the outline shows no footnotes.
-        visible_runs = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
-        title = " ".join(plain_text(visible_runs)[:_MAX_TITLE].split())
+        # Leave out footnote marks and images beside text, because the outline shows neither.
+        text_runs = tuple(run for run in draft.runs if run.kind not in ("footnote", "image") or run.attrs.get("inline"))
+        title = " ".join(plain_text(text_runs)[:_MAX_TITLE].split()) or title
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
         return heading, digest
 

@@ -679,8 +679,7 @@ _MASKED_NUMBER = re.compile(rf"\d[ -]?{_EMPTY_BOLD.pattern}|{_EMPTY_BOLD.pattern
 
 
 def drop_empty_marks(state: StateInline) -> None:
-    """Remove marks that editors leave behind: `****`, the marks of `** **`, and `__` beside another mark. A number as
-    `**** 4242` stays."""
+    """Remove `****`, the marks of `** **`, and `__` beside a mark: remains of an editor. A number `**** 4242` stays."""
     has_stars = _EMPTY_BOLD.search(state.src) is not None and not _MASKED_NUMBER.search(state.src)
     if not has_stars and "__" not in state.src:
         return
@@ -773,8 +772,7 @@ def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
     stripped = before.rstrip()
     if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS:
         return True
-    # Spaces between code and the mark are part of the bold text, as in ``**`a` **``, so the mark can close. In `** **`,
-    # it closes the mark before the spaces.
+    # Spaces after code or an opening mark are part of the bold text, as in ``**`a` **`` and `** **`.
     is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) in ("", "*")
     return stripped == "" and is_after_code and after[:1].isspace()
 
