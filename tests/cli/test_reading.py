@@ -274,6 +274,16 @@ def test_diff_as_json_is_the_review_object(demo: CommandLine) -> None:
     assert [each["path"] for each in since["pages"]] == ["help/troubleshooting"]
 
 
+@pytest.mark.parametrize("name", ["über-uns", "uber-uns", "Über uns", "uber uns"])
+def test_page_is_found_with_and_without_accents(demo: CommandLine, tmp_path: Path, name: str) -> None:
+    (tmp_path / "README.md").write_text("# Home\n", "utf-8")
+    (tmp_path / "über-uns.md").write_text("# Über uns\n", "utf-8")
+    (tmp_path / "ubersicht.md").write_text("# Übersicht\n", "utf-8")
+    (space,) = demo.run("spaces", "--folder", str(tmp_path), "--json", "ref").json
+    shown = demo.run("show", f"{space['ref']}:{name}", "--folder", str(tmp_path), "--json", "title,path").json
+    assert shown == {"title": "Über uns", "path": "uber-uns"}
+
+
 def test_search_in_a_new_folder_waits_until_its_pages_are_indexed(demo: CommandLine, tmp_path: Path) -> None:
     for number in range(80):
         (tmp_path / f"page-{number}.md").write_text(f"# Page {number}\n\n" + "## Tide\n\nhigh water\n\n" * 20)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +75,28 @@ def test_changed_tree_leaves_the_original_unchanged() -> None:
 def test_slug_is_one_segment_of_a_path(title: str) -> None:
     slug = page_trees.page_slug(title)
     assert 0 < len(slug) <= page_trees.MAX_SLUG
-    assert slug.replace("-", "").isalnum()
+    assert re.fullmatch(r"[\w.-]+", slug)
+    assert slug == slug.strip("-.")
+    assert page_trees.page_slug(slug) == slug
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Guías principales", "guias-principales"),
+        ("Über uns", "uber-uns"),
+        ("Großer Łódź", "grosser-lodz"),
+        ("Объект к XML", "obekt-k-xml"),
+        ("Расчёты", "raschyoty"),
+        ("What's new & what isn’t", "whats-new-and-what-isnt"),
+        ("eth_getBlock (v1.2)", "eth_getblock-v1.2"),
+        ("2. Ziele", "2.-ziele"),
+        ("日本語", "日本語"),
+        ("---", "page"),
+    ],
+)
+def test_slug_of_a_title_is_as_in_the_exports_of_gitbook(title: str, slug: str) -> None:
+    assert page_trees.page_slug(title) == slug
 
 
 @given(st.lists(st.text("ab -", max_size=3), max_size=8))

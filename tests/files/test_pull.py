@@ -15,12 +15,15 @@ from typing import Any
 import pytest
 
 from octavo.api import content
+from octavo.api.content import ReusableContent, Revision
 from octavo.api.operation import Operation, RevisionRef
 from octavo.documents.folders.folder import Problem
 from octavo.documents.source_reader import find_markers
+from octavo.files import folder_merge
 from octavo.files.folder_merge import PullResult, pull
+from octavo.files.local_changes import LocalFiles
 from octavo.files.proposal import Proposal
-from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader
+from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader, TrackedFile
 from tests.files.conftest import HOME, SETUP, PulledSide
 from tests.server.space_editor import SpaceEditor, insert, update
 
@@ -456,3 +459,15 @@ async def test_pull_that_cannot_store_a_file_changes_no_file(docs: PulledSide, e
     (docs.top / "setup").unlink()
     await docs.pull()
     assert docs.read("README.md").count("<<<<<<<") == 1
+
+
+async def test_file_of_reusable_content_keeps_the_accents_of_its_name(docs: PulledSide) -> None:
+    path = ".gitbook/includes/fußnote.md"
+    docs.write(path, "A note.\n")
+    folder = docs.folder
+    folder.files[path] = TrackedFile(path, "reusable", "note", pulled_path=path)
+    local = LocalFiles.read(folder)
+    for title, new_path in (("Fußnote", path), ("Endnote", ".gitbook/includes/endnote.md")):
+        revision = Revision(id="next", pages=(), reusable_contents=(ReusableContent(id="note", title=title),))
+        layout, _ = folder_merge._layout(folder, local, revision)
+        assert layout.paths == {"note": new_path}

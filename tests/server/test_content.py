@@ -48,9 +48,9 @@ async def test_page_is_returned_as_markdown_or_document(ask: Ask) -> None:
 
 
 async def test_page_is_found_by_path(ask: Ask) -> None:
-    editor = await SpaceEditor.open(ask, "# Home", "# Über uns")
-    await editor.publish(insert("# Ganz unten\n\nHier.", into=await editor.id("Über uns")))
-    for path in ("über-uns/ganz-unten", "/über-uns/ganz-unten/"):
+    editor = await SpaceEditor.open(ask, "# Home", "# 日本語")
+    await editor.publish(insert("# Ganz unten\n\nHier.", into=await editor.id("日本語")))
+    for path in ("日本語/ganz-unten", "/日本語/ganz-unten/"):
         found = await ask(content.GetPageByPath(at=editor.space, page_path=path, format="markdown"))
         assert found.markdown == "# Ganz unten\n\nHier."
     with pytest.raises(Refusal, match="There is no page at") as refused:

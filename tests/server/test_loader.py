@@ -16,7 +16,7 @@ from octavo.api import change_requests, comments, content, search
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.operation import RevisionRef, SpaceRef
-from octavo.documents import page_trees
+from octavo.documents import links, page_trees
 from octavo.documents.folders.folder import Folder, fingerprint
 from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
@@ -123,6 +123,26 @@ def test_summary_determines_the_page_tree(context: RequestContext) -> None:
         ("../../../etc/passwd.md", "points"),
         ("missing/page.md", "does"),
     ]
+
+
+def test_paths_have_no_accents_and_links_with_accents_lead_to_their_page(context: RequestContext, folder: Path) -> None:
+    write(folder, "SUMMARY.md", "## Guías principales\n\n* [Über uns](über-uns.md)\n* [Расчёты](raschyoty.md)\n")
+    write(folder, "über-uns.md", "# Über uns\n\n[We](/über-uns), [also we](über-uns.md)\n")
+    write(folder, "raschyoty.md", "# Расчёты\n")
+    loaded = load(context, folder)
+    group = next(page for page in pages_of(context, loaded) if page["type"] == "group")
+    about = group["pages"][0]
+    assert [group["path"], *(page["path"] for page in group["pages"])] == [
+        "guias-principales",
+        "guias-principales/uber-uns",
+        "guias-principales/raschyoty",
+    ]
+    assert about["git"]["path"] == "über-uns.md"
+    index = page_trees.space_index_of_json(get_current(context, loaded.space_id))
+    for address in ("/über-uns", "über-uns.md", "/guias-principales/uber-uns"):
+        target = links.resolve(address, page_trees.link_base(about), index)
+        assert isinstance(target, links.PageLink)
+        assert target.page_id == about["id"]
 
 
 def test_group_slug_short_title_and_page_variables_are_loaded(context: RequestContext, folder: Path) -> None:

@@ -15,7 +15,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, is_terminal, 
 from octavo.data.loaders import all_items
 from octavo.data.queries import spaces_op
 from octavo.data.space_names import slug, space_name
+from octavo.documents.page_trees import page_slug
 from octavo.settings.file import did_you_mean
 from octavo.untrusted_input import parse_json
 
@@ -273,10 +274,7 @@ class RefResolver:
         name = name.strip("/")
         page = tree.find_by_name(name)
         if page is None:
-            matching_pages = [
-                each for each in tree.walk() if fold(each.title) == fold(name) or fold(each.path or "") == fold(name)
-            ]
-            page = matching_pages[0] if len(matching_pages) == 1 else None
+            page = _only_match(tree, name, fold) or _only_match(tree, name, _slug_path)
         if page is None:
             hint = did_you_mean(name, [each.path for each in tree.walk() if each.path])
             message = f"Could not find page {safe_line(name[:80])} in {target.space.title}."
@@ -357,6 +355,16 @@ def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
         return spaces_with_id
     folded_name = fold(name)
     return [each for each in spaces if folded_name in (fold(each.id), fold(each.title), slug(each.title))]
+
+
+def _only_match(tree: PageTree, name: str, key: Callable[[str], str]) -> Page | None:
+    """Return the page whose title or path has the same `key` as `name`. None unless exactly one page matches."""
+    pages = [each for each in tree.walk() if key(name) in (key(each.title), key(each.path or ""))]
+    return pages[0] if len(pages) == 1 else None
+
+
+def _slug_path(name: str) -> str:
+    return "/".join(page_slug(step) for step in name.split("/") if step)
 
 
 def _origin(url: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,10 +41,20 @@ _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 
 def anchor_of_title(title: str) -> str:
     """Return a heading's anchor: lower case, `-` between words, `id-` if a digit is first, no signs but `.` and `_`."""
-    decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
-    plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed)).translate(_LETTERS)
-    joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
+    joined = _join_words(title, _LETTERS)
     return f"id-{joined}" if joined[:1].isdigit() else joined
+
+
+def slug_of_title(title: str) -> str:
+    """Return a page's slug as GitBook makes it: like an anchor, but without `id-`, and with Latin for Cyrillic letters.
+    Empty if the title has no letters and digits."""
+    return _join_words(title, _ROMAN_FORMS)
+
+
+def _join_words(title: str, letters: Mapping[int, int | str]) -> str:
+    decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
+    plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed)).translate(letters)
+    return _SEPARATORS.sub("-", _PUNCTUATION.sub("", _LATIN_MARK.sub("", plain))).strip("-.")
 
 
 def is_anchor_of(title: str, anchor: str) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from octavo.api.content import Change, File, Page, PageReference, ParentChange, ReusableContent, Revision
 from octavo.api.folding import fold
 from octavo.documents import links
+from octavo.documents.anchors import slug_of_title
 from octavo.documents.blocks import NO_ATTRS
 from octavo.documents.sequences import unmoved_items
 from octavo.lazy_import import lazy
@@ -53,7 +53,6 @@ EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "varia
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
 _FENCE = re.compile(r"(?: {0,3}|[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)++)(`{3,}(?=[^`]*$)|~{3,})")
-_SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PRIVATE_USE_START = 0xE000
 _MARKUP_REMOVALS = (
@@ -252,8 +251,7 @@ def free_slug(slug: str, used_slugs: set[str]) -> str:
 
 def page_slug(title: str) -> str:
     """Return the slug for a title, such as `first-steps` for `First steps`. At most 100 characters."""
-    words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title.lower()))
-    return words[:MAX_SLUG].strip("-") or "page"
+    return slug_of_title(title)[:MAX_SLUG].rstrip("-.") or "page"
 
 
 def leading_heading(markdown: str) -> str | None:

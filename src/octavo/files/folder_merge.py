@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from octavo.api import change_requests
 from octavo.api.content import File, Page, Revision
 from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.data.access import Send
+from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     VARIABLES,
     Problem,
@@ -433,6 +434,8 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         is_moved = has_moved_in_space and path == file.path and not is_taken
         if file.id in new_layout.pages or file.id in file_ids:
             known_paths_by_id[file.id] = new_path if is_moved else path
+        elif file.id in new_layout.paths and _slug(file.path) == _slug(new_path):
+            known_paths_by_id[file.id] = file.path  # Earlier versions of Octavo kept accents in names of includes.
     deleted_files = [file for file in folder.files.values() if file.id and file.id not in known_paths_by_id]
     kept_paths = {local.current_path(file) for file in deleted_files if local.is_changed(file)} & local.data.keys()
     return FolderLayout.of(revision, folder.space_id, known_paths_by_id, kept_paths), new_layout.paths
@@ -443,6 +446,10 @@ def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Pr
         path = layout.paths.get(reusable.id)
         if path is not None and folder.data(path) is None:
             yield Problem(path, "Skipped reusable content: the API does not return its text.")
+
+
+def _slug(path: str) -> str:
+    return page_trees.page_slug(PurePosixPath(path).stem)
 
 
 def _path_without_suffix(path: str) -> str:

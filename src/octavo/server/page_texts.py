@@ -140,7 +140,7 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
     by_file = (item for item in items if (item.get("git") or {}).get("path") == path)
     by_id = (item for item in items if item["id"] in (reference, stem))
     by_folded_file = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
-    by_title = (item for item in items if fold(page_trees.page_slug(item["title"])) == fold(stem))
+    by_title = (item for item in items if page_trees.page_slug(item["title"]) == page_trees.page_slug(stem))
     return next(by_file, None) or next(by_id, None) or next(by_folded_file, None) or next(by_title, None)
 
 
