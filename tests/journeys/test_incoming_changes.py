@@ -6,6 +6,8 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import UpdatePage
+from octavo.server.handlers.change_requests import record_edit
+from octavo.server.handlers.spaces import add_edit_revision, get_current, set_current
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog
@@ -248,3 +250,21 @@ async def test_dialog_about_conflicts_of_a_merge_does_not_open_over_another_view
         run.gate.open()
         await run.settle()
         assert isinstance(run.app.screen, CommentsScreen)
+
+
+async def test_conflict_in_variables_is_marked_in_the_tree(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        scenario = RequestScenario(run)
+        at = await scenario.propose(add_page(BASE))
+        context = run.platform.context.for_user(MARA)
+        main = get_current(context, HARBOUR.space_id)
+        for limit in ("8", "9"):
+            revision = add_edit_revision(context, main, variables={"limit": limit})
+            if limit == "8":
+                found = context.store.get(f"/spaces/{HARBOUR.space_id}/change-requests/{at.change_request_id}")
+                record_edit(context, found, revision)
+            else:
+                set_current(context, HARBOUR.space_id, revision)
+        await scenario.open()
+        await run.see("possible conflict")
+        await run.until(lambda: any("⚠" in line for line in run.lines if "~ variables" in line), "mark the conflict")

@@ -7,8 +7,8 @@ from octavo.documents.merging.revision_merge import predict_merge
 from octavo.documents.page_trees import WHOLE_REQUEST, changed_pages, changes_between, has_document_ids
 from octavo.tui.review.changed_pages import (
     PageMarks,
+    conflicting_keys,
     describe_change,
-    possible_page_keys,
     tree_nodes,
     unchanged_pages_with_comments,
     walk_nodes,
@@ -163,11 +163,7 @@ def test_every_kind_of_conflict_has_an_entry() -> None:
         )
 
     base, main, mine = side("base"), side("main"), side("mine")
-    keys = {
-        key
-        for each in predict_merge((base, main, mine), {}).conflicts
-        for key in possible_page_keys(each.kind, each.id)
-    }
+    keys = conflicting_keys(predict_merge((base, main, mine), {}).conflicts)
     entries = {each.key for each in changed_pages(changes_between(base, main))}
     assert entries == {"start", "file f", "reusable r", "variables"}
     assert entries <= keys

@@ -22,6 +22,7 @@ from octavo.data.loaders import find_page, page_markdown, page_source_op
 from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import RISKY, ChangeKind
 from octavo.documents.diff_model import ChangeSize
+from octavo.documents.merging.revision_merge import PredictedConflict
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage, settings_of
 from octavo.documents.source_reader import find_markers
 from octavo.tui.core.item_labels import open_thread_counts
@@ -32,9 +33,11 @@ from octavo.tui.widgets.tree import TreeNode
 SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
 
 
-def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the keys that an item with a conflict may have in the tree. Its kind is unknown, except for variables."""
-    return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
+def conflicting_keys(conflicts: Iterable[PredictedConflict]) -> frozenset[str]:
+    """Return the keys that the items with conflicts may have in the tree. Kinds are unknown, except for variables."""
+    item_ids = {each.id for each in conflicts if each.kind != "variable"}
+    keys = {key for item_id in item_ids for key in (item_id, f"file {item_id}", f"reusable {item_id}")}
+    return frozenset(keys | {"variables" for each in conflicts if each.kind == "variable"})
 
 
 def thread_counts_by_page(threads: Sequence[Comment]) -> dict[str, int]:

@@ -21,7 +21,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, reviews_op
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.review.changed_pages import ComparedRevisions, DiffCache
+from octavo.tui.review.changed_pages import ComparedRevisions, DiffCache, conflicting_keys
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
 from octavo.tui.review.request_status import needs_prediction
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -105,7 +105,9 @@ class Comparison:
         """Time when the list of changes was fetched."""
         self._complete_changes: _CompleteChanges | None = None
         self.conflicting_keys: frozenset[str] = frozenset()
-        """IDs of the pages and other items that may conflict with main. The ID of a page is its key in the tree."""
+        """Keys of the items in the tree that may conflict with main."""
+        self.conflict_count = 0
+        """Number of pages, other items and variables that may conflict with main."""
         self.is_on_main = False
         """True if main already has all changes of the change request, according to the prediction."""
         self._predicted_for = ""
@@ -254,7 +256,8 @@ class Comparison:
             main = space.revision if space is not None and change_request.outdated else None
             predicted_for = f"{change_request.id} {change_request.revision} {change_request.base} {main}"
         if predicted_for != self._predicted_for:
-            self._predicted_for, self.conflicting_keys, self.is_on_main = predicted_for, frozenset(), False
+            self._predicted_for, self.is_on_main = predicted_for, False
+            self.conflicting_keys, self.conflict_count = frozenset(), 0
             if predicted_for:
                 self._view.set_timer(PREDICTION_DELAY, lambda: self.replace_worker("conflicts", self._predict))
 
@@ -271,7 +274,8 @@ class Comparison:
                 self._predicted_for = ""
             return
         if predicted_for == self._predicted_for:
-            self.conflicting_keys = frozenset(each.id for each in prediction.conflicts)
+            self.conflicting_keys = conflicting_keys(prediction.conflicts)
+            self.conflict_count = len({each.id for each in prediction.conflicts})
             self.is_on_main = prediction.is_on_main
             self._on_change()
             self._on_reviews()

@@ -132,7 +132,7 @@ class RequestHead:
             change_request,
             comparison.reviews,
             open_thread_count=sum(thread.is_open_thread for thread in self._threads.posted_threads),
-            conflict_count=len(comparison.conflicting_keys),
+            conflict_count=comparison.conflict_count,
             unresolved_count=len(comparison.diffs.pages_with_markers) if change_request.status in UNDECIDED else 0,
             pending_count=len(self._drawn_pending),
             proposed_count=len(self._proposed_notes()),

@@ -34,8 +34,8 @@ from octavo.tui.review.changed_pages import (
     SIGN_STYLES,
     ComparedRevisions,
     DiffCache,
+    conflicting_keys,
     describe_change,
-    possible_page_keys,
 )
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import RequestConflicts
@@ -169,12 +169,9 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     if base is None or main is None:
         return
     old_ref, new_ref = (at.revision_ref(each) for each in (base, main))
-    conflicting_keys = {key for each in preview.prediction.conflicts for key in possible_page_keys(each.kind, each.id)}
-    app.push_screen(
-        IncomingChangesScreen(
-            preview.change_request, preview.incoming, ComparedRevisions(old_ref, new_ref), conflicting_keys, reopen
-        )
-    )
+    keys = conflicting_keys(preview.prediction.conflicts)
+    compared = ComparedRevisions(old_ref, new_ref)
+    app.push_screen(IncomingChangesScreen(preview.change_request, preview.incoming, compared, keys, reopen))
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
