@@ -109,7 +109,7 @@ def apply_suggestion(
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
         return AppliedSuggestion("same" if has_text else "changed", page)
-    # After the first of two equal blocks was replaced, the second has its key. Do not replace the second too.
+    # After the first of two equal blocks was replaced, the second has the key of the first. Do not replace both.
     if (has_text and is_equal_block_lost) or target[1] == text:
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")

@@ -146,7 +146,7 @@ class InboxList:
                 async with asyncio.timeout(CHECK_SECONDS):
                     await changed.wait()
             except TimeoutError:
-                # Without keys, the poller slows down, and a command never gets keys.
+                # Without key presses, the poller slows down, and a command never gets any.
                 poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()
