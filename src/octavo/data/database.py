@@ -33,29 +33,26 @@ def describe_error(error: sqlite3.Error | OSError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def make_folder_private(folder: Path) -> None:
-    """Make a folder accessible only by its owner. Create it if it does not exist. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_mode & 0o077:
-        folder.chmod(0o700)
-
-
-def make_file_private(path: Path) -> None:
-    """Make a file accessible only by its owner. Create it if it does not exist. Raises OSError."""
+def make_private(path: Path) -> None:
+    """Make a file and its folder accessible only by their owner. Create them if they do not exist. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o600)
+    for each, mode in ((path.parent, 0o700), (path, 0o600)):
+        if each.stat().st_mode & 0o077:
+            each.chmod(mode)
 
 
 def connect(
     path: Path | None, *, synchronous: Literal["FULL", "NORMAL"] = "NORMAL", read_only: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection to the database at `path`, or to a new database in memory if `path` is None. `synchronous` is
-    the setting of SQLite: with `FULL`, each transaction is on disk when it ends. Raises sqlite3.Error."""
+    """Return a connection to the database at `path`, or to a new database in memory if `path` is None. Unless
+    `read_only`, the file becomes private. `synchronous` is the setting of SQLite: with `FULL`, each transaction is on
+    disk when it ends. Raises sqlite3.Error and OSError."""
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
         return _connect_read_only(path)
+    make_private(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
     with closed_on_failure(db):
         db.text_factory = _decode_text
@@ -259,7 +256,6 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
     the tables of the new file. The damaged file is renamed. Return a sentence for the user."""
     new_path = path.with_name(f"{path.name}.new")
     new_path.unlink(missing_ok=True)
-    make_file_private(new_path)
     with _locked_against_writes(path):
         with closing(connect(new_path, synchronous="FULL")) as db:
             migrate(db)
@@ -289,7 +285,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, is_backup: bool = False) -> i
     writes that wait in the outbox become failed writes."""
     try:
         old_db = connect(source)
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):
         return 0
     copied_count = 0
     try:

@@ -19,8 +19,6 @@ from octavo.data.database import (
     connect,
     describe_error,
     is_intact,
-    make_file_private,
-    make_folder_private,
     rename_database,
     shows_damage,
     time_of_timestamp,
@@ -329,7 +327,6 @@ class ResponseCache:
         path = self._path
         if path is not None:
             try:
-                make_folder_private(path.parent)
                 return self._open_at(path)
             except (sqlite3.OperationalError, OSError) as error:
                 consequence = "Nothing will be cached for the next time you start Octavo."
@@ -342,7 +339,6 @@ class ResponseCache:
         return db
 
     def _open_at(self, path: Path) -> sqlite3.Connection:
-        make_file_private(path)
         db = connect(path)
         with closed_on_failure(db):
             db.executescript(SCHEMA)

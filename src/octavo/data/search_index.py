@@ -38,8 +38,6 @@ from octavo.data.database import (
     connect,
     is_busy,
     is_intact,
-    make_file_private,
-    make_folder_private,
     shows_damage,
     time_of_timestamp,
 )
@@ -427,17 +425,14 @@ class SearchIndex:
             db = connect(None)
             db.executescript(SCHEMA)
             return db
-        make_folder_private(self._path.parent)
         for old_path in self._path.parent.glob("index-v*.db*"):
             if not old_path.name.startswith(f"index-v{VERSION}-"):
                 old_path.unlink(missing_ok=True)
-        make_file_private(self._path)
         db = connect(self._path)
         with closed_on_failure(db):
             if not is_intact(db):
                 db.close()
                 self.delete_file()
-                make_file_private(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         self._has_all_cached = bool(db.execute("SELECT done FROM filling").fetchone()[0])

@@ -22,8 +22,7 @@ from octavo.data.database import (
     connect,
     describe_error,
     is_intact,
-    make_file_private,
-    make_folder_private,
+    make_private,
     recover,
     table_names,
     transaction,
@@ -261,8 +260,7 @@ class StateDb:
             _migrate(db, None, migrations)
             return db
         try:
-            make_folder_private(path.parent)
-            make_file_private(path)
+            make_private(path)
             self._file = ReplaceableFile(path)
             db = connect(path, synchronous="FULL")
             is_undamaged = is_intact(db)
@@ -381,6 +379,6 @@ def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Seq
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
     temporary_path = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
-    make_file_private(temporary_path)
+    make_private(temporary_path)
     db.execute("VACUUM INTO ?", [str(temporary_path)])
     temporary_path.replace(path.with_name(f"{path.name}.v{version}.bak"))
