@@ -105,7 +105,7 @@ def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Regi
 
 @replaces(Compositor, "visible_widgets", 0x4AFE78A0)
 def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
-    """Return the visible widgets without removed widgets. Textual would paint them until the next layout."""
+    """Return the visible widgets and their regions. Textual would paint removed widgets until the next layout."""
     return {widget: regions for widget, regions in original(compositor).items() if widget.parent is not None}
 
 
