@@ -428,7 +428,7 @@ class ContentScreen(View, DelayedCopyScreen):
         return focus_if(self.open_space.pages_tree, condition=self.focused is self.page_view)
 
     def go_to_outline(self) -> None:
-        """Show and focus the outline. If the side panel has the focus, hide the side panel."""
+        """Show and focus the outline. If the side panel has the focus, hide it and focus the page."""
         is_outline_visible = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
         has_focus_in_panel = self.open_space.side_panel.has_focus_within
         self.remove_class("-zoomed")

@@ -71,7 +71,7 @@ class ImageLocation:
 
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
     """Return where the image behind a link of a page can be loaded from. Raises ImageUnavailable if the link is broken,
-    unencrypted (http), or leads to no image. May raise ApiError."""
+    unencrypted (http), or leads to no image. Raises ApiError."""
     match target:
         case links.FileLink(name=name):
             file = await find_file(session.live, at, target)
