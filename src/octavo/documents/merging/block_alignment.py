@@ -121,13 +121,14 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
     """Return whether `edit` adds most sequences of three words that `deletion` removes, perhaps in another notation, or
-    now begins with the same words."""
+    all words of a shorter text, or now begins with the same words."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
     if not deleted or not added or not deletion.is_deletion:
         return False
     texts = ("\n".join(block.source for block in side) for side in (deleted, edited, added))
     words = [WORD.findall(_NOTATION.sub("", text)) for text in texts]
-    lost, before, after = (Counter(zip(each, each[1:], each[2:], strict=False)) for each in words)
+    length = min(3, len(words[0]))
+    lost, before, after = (Counter(zip(*(each[n:] for n in range(length)), strict=False)) for each in words)
     beginnings = [each[:MIN_ADDED_WORDS] for each in words]
     is_new_beginning = len(beginnings[0]) == MIN_ADDED_WORDS and beginnings[0] == beginnings[2] != beginnings[1]
     return is_new_beginning or 2 * (lost & (after - before)).total() > lost.total()
