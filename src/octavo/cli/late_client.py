@@ -36,10 +36,6 @@ class LazyPlatform:
 
     build: Callable[[], Platform]
     folder: PlatformFolder
-    latency: float = 0.0
-    """Seconds to wait before each response."""
-    failure_rate: float = 0.0
-    """Share of requests, from 0 to 1, that get a simulated error."""
     on_close: Callable[[], None] = lambda: None
     """Function that `close` calls once, after the platform is closed."""
     _platform: Platform | None = None
@@ -56,10 +52,8 @@ class LazyPlatform:
         """Return the platform, which the first call builds. If that fails, every call raises the error."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
-        platform: Platform = await asyncio.shield(self._build_task)
-        platform.delay, platform.failure_rate = self.latency, self.failure_rate
-        self._platform = platform
-        return platform
+        self._platform = await asyncio.shield(self._build_task)
+        return self._platform
 
     def close(self) -> None:
         """Close the platform and its database, if they were opened, and call `on_close`."""

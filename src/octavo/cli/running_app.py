@@ -89,14 +89,9 @@ def _open_session(
 ) -> Session | None:
     read_only_reason = why_read_only(options)
     if choice.is_demo:
+        demo = sessions.Demo(options.large, options.latency / 1000, options.fail / 100)
         return sessions.open_demo(
-            settings,
-            reset=options.reset,
-            latency=options.latency / 1000,
-            failure_rate=options.fail / 100,
-            large=options.large,
-            role=options.role,
-            read_only_reason=read_only_reason,
+            settings, demo, reset=options.reset, role=options.role, read_only_reason=read_only_reason
         )
     if choice.folder is not None:
         return sessions.open_folder(settings, choice.folder, problems, read_only_reason=read_only_reason)

@@ -74,53 +74,52 @@ def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only
     return LazyClient(ORIGIN, lambda _: key, platform=platform, read_only_reason=read_only_reason)
 
 
+class Demo(NamedTuple):
+    """Which demo to open, and how its server behaves."""
+
+    is_large: bool = False
+    latency: float = 0.0
+    """Seconds to wait before each response."""
+    failure_rate: float = 0.0
+    """Share of requests, from 0 to 1, that get a simulated error."""
+
+
+USUAL_DEMO = Demo()
+
+
 def open_demo(
-    settings: Settings,
-    *,
-    reset: bool = False,
-    latency: float = 0.0,
-    failure_rate: float = 0.0,
-    large: bool = False,
-    role: str = "",
-    read_only_reason: str = "",
+    settings: Settings, demo: Demo = USUAL_DEMO, *, reset: bool = False, role: str = "", read_only_reason: str = ""
 ) -> Session:
-    """Open a session with the demo, or with the `large` demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. If
-    `reset`, the demo is built again. See LazyPlatform for `latency` and `failure_rate`. Raises OSError or ValueError."""
-    folder = demo_folder(settings, large=large, role=role)
+    """Open a session with a demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. If `reset`, the demo is built again.
+    Raises OSError or ValueError."""
+    folder = demo_folder(settings, large=demo.is_large, role=role)
     if reset:
-        _reset(settings, folder, large=large)
-    client = demo_client(
-        folder, latency=latency, failure_rate=failure_rate, large=large, read_only_reason=read_only_reason
-    )
+        _reset(settings, folder, large=demo.is_large)
+    client = demo_client(folder, demo, read_only_reason=read_only_reason)
     label = f"DEMO as {folder.role}" if folder.role else "DEMO"
     session = _build_session(
         settings, client, folder.namespace, kind="demo", label=label, arrival_margin=ARRIVAL_MARGIN_LOCAL
     )
-    reopen = partial(
-        open_demo, settings, latency=latency, failure_rate=failure_rate, large=large, read_only_reason=read_only_reason
-    )
+    reopen = partial(open_demo, settings, demo, read_only_reason=read_only_reason)
     roles = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: reopen(role=role))
     return replace(session, demo_roles=roles, reopen=partial(reopen, role=role))
 
 
-def demo_client(
-    folder: PlatformFolder,
-    *,
-    latency: float = 0.0,
-    failure_rate: float = 0.0,
-    large: bool = False,
-    read_only_reason: str = "",
-) -> LazyClient:
-    """Return a client for the demo, or the `large` demo, in `folder`. See LazyPlatform for `latency` and
-    `failure_rate`. Raises ValueError if the demo cannot be opened."""
+def demo_client(folder: PlatformFolder, demo: Demo = USUAL_DEMO, *, read_only_reason: str = "") -> LazyClient:
+    """Return a client for a demo in `folder`. Raises ValueError if the demo cannot be opened."""
+
+    def build() -> Platform:
+        platform = _open_demo_platform(folder, large=demo.is_large)
+        platform.delay, platform.failure_rate = demo.latency, demo.failure_rate
+        return platform
+
     try:
         unlock = folder.lock_shared()
-        if large:
+        if demo.is_large:
             _build_large_demo(folder)
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
-    build = partial(_open_demo_platform, folder, large=large)
-    lazy_platform = LazyPlatform(build, folder=folder, latency=latency, failure_rate=failure_rate, on_close=unlock)
+    lazy_platform = LazyPlatform(build, folder=folder, on_close=unlock)
     return embedded_client(folder, lazy_platform, read_only_reason=read_only_reason)
 
 
