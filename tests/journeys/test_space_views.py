@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from octavo.api.content import GetPage, GetRawPage
+from octavo.api import spaces
+from octavo.api.content import DeletePage, GetPage, GetRawPage, UpdatePage
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.faulty_server import altered
-from tests.journeys.request_scenario import RequestScenario, edit_page
+from tests.journeys.request_scenario import HARBOUR, RequestScenario, edit_page
 from tests.journeys.stage import Run, Stage
 
 
@@ -129,6 +131,56 @@ async def test_refreshed_version_history_keeps_the_selected_revision(stage: Stag
         await run.press("r")
         await run.until(lambda: any(line.startswith("▌ ○ #") for line in run.lines), "keep the selected revision")
         assert "CURRENT REVISION" not in run.text
+
+
+async def test_refreshed_version_history_keeps_older_revisions(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("octavo.tui.content.page_history.BATCH", 2)
+    async with stage.play() as run:
+        scenario = RequestScenario(run)
+        page = (await scenario.page("Welcome")).id
+        for number in range(3):
+            await scenario.publish(edit_page(page, f"# Welcome\n\nVersion {number}.\n"))
+        await run.see("Harbour API › Welcome")
+        await run.press("H")
+        await run.see("in 2 of 2 checked revisions", "Version 2.")
+        await run.press("m")
+        await run.see("in 3 of 4 checked revisions")
+        await run.press("G")
+        await run.see("OLD REVISION", "Version 0.")
+        await run.press("r")
+        await run.see("in 3 of 4 checked revisions", "OLD REVISION", "Version 0.")
+        assert len(run.app.screen.query_one(RowList).items) == 3
+
+
+async def test_deleted_page_is_named_in_its_details_and_blame(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("/", *"retr", "enter", "enter")
+        await run.see("› Retries")
+        scenario = RequestScenario(run)
+        await scenario.publish(DeletePage(page=(await scenario.page("Retries")).id))
+        await run.press("r")
+        await run.see("This page was not found.")
+        await run.press("i")
+        await run.see("PAGE", "how-to/guides/webhooks/retries")
+        await run.press("escape", "I")
+        await run.see("Retries › Blame", "This page was not found. It may have been deleted.")
+        assert "This page has no text." not in run.text
+
+
+@pytest.mark.parametrize("key", ["L", "B", "F", "H"])
+async def test_views_of_a_space_show_its_new_title(stage: Stage, key: str) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        scenario = RequestScenario(run)
+        page = (await scenario.page("Welcome")).id
+        await run.press(key)
+        await run.see("Harbour API ›")
+        await scenario.publish(UpdatePage(page=page, title="Hello"))
+        await run.ask(spaces.Update(at=HARBOUR, title="Ports API"), "noor-haddad")
+        await run.press("R")
+        await run.see("Ports API ›")
+        assert "Welcome" not in run.lines[-2]
 
 
 @pytest.mark.before_release

@@ -69,6 +69,8 @@ class PageBlame:
         """Date of the oldest compared version that has a date. None if no compared version has a date."""
         self.has_no_access = False
         """True if the user does not have access to older revisions."""
+        self.is_page_missing = False
+        """True if the server does not have the page, for example because it was deleted."""
 
     @property
     def blocks(self) -> Sequence[Block]:
@@ -110,12 +112,14 @@ class PageBlame:
         if isinstance(self._at, SpaceRef):
             self._next = await load_current_revision(self._live, self._at)
             document = await self._document(self._space.revision_ref(self._next), self._page_id)
+            self.is_page_missing = document is None
             self._blame = Blame(self._page_id, document or EMPTY_PAGE)
             return
         change_request, document = await asyncio.gather(
             self._live.fetch(change_requests.Get(at=self._at)), self._document(self._at, self._page_id)
         )
         base = change_request.base or ""
+        self.is_page_missing = document is None
         blame: Blame[ContentVersion] = Blame(self._page_id, document or EMPTY_PAGE)
         version = ContentVersion(self._at, change_request.updated_at, "", change_request)
         if base:

@@ -131,6 +131,10 @@ LINKS: Commands[LinksScreen] = Commands(
 )
 
 
+def _space_title(view: LinksScreen | FilesScreen) -> str:
+    return view.shell.workspace.space_title(view.space.id) or view.space.title
+
+
 class LinksScreen(ListView[LinkLocation]):
     """List of the links in a space, grouped by page, with the details of the selected link beside it."""
 
@@ -171,6 +175,7 @@ class LinksScreen(ListView[LinkLocation]):
         yield from self.list_with_preview(rows, detail, tabs=tabs, initial_tab=self._first_section)
 
     def on_mount(self) -> None:
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_status())
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
         if self.page is not None:
@@ -203,6 +208,9 @@ class LinksScreen(ListView[LinkLocation]):
         if snapshot.value is not None and snapshot.value is not self._tree:
             self._tree, self._page_trails = snapshot.value, page_trails(snapshot.value)
             self._link_context = LinkContext(snapshot.value, self.space.ref)
+            if self.page is not None and (page := snapshot.value.find(self.page[0])) is not None:
+                self.page = page.id, page.title or self.page[1]
+                self._show_backlinks(self.subscriptions.snapshot("backlinks"))
             self.redraw_list()
 
     def redraw_list(self) -> None:
@@ -232,7 +240,7 @@ class LinksScreen(ListView[LinkLocation]):
         name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
         value = self._links_of_tab.value
         more_note = " · more links on the server" if value is not None and value.next else ""
-        self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more_note)
+        self.show_location(f"{_space_title(self)} › Links · {name}", self.rows.counts.summary + more_note)
 
     def _headings(self, item: LinkLocation) -> Sequence[RowHeading]:
         page = self._page_of(item)
@@ -256,7 +264,9 @@ class LinksScreen(ListView[LinkLocation]):
             return
         sign, style = _SIGNS[item.section]
         page = self._page_of(item)
-        path = [name for name in (self.space.title, self._page_trails.get(page, ""), page_title(item.location)) if name]
+        path = [
+            name for name in (_space_title(self), self._page_trails.get(page, ""), page_title(item.location)) if name
+        ]
         same_target = [
             other for other in self._locations_by_section[item.section] if self._target(other) == self._target(item)
         ]
@@ -428,6 +438,7 @@ class FilesScreen(ListView[File]):
 
     def on_mount(self) -> None:
         self.rows.state.show_loading(f"the files in {self.space.title}")
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_status())
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         files = content.ListFiles(at=self.space.ref, limit=200)
         self.subscriptions.follow_whole("files", files, lambda _: self.redraw_list())
@@ -479,7 +490,7 @@ class FilesScreen(ListView[File]):
             for each in (self.LIST_ORDERS[self.list_order].lower(), total, self.rows.counts.summary if files else "")
             if each
         )
-        self.show_location(f"{self.space.title} › Files", details_text)
+        self.show_location(f"{_space_title(self)} › Files", details_text)
 
     def _draw(self, file: File) -> Row:
         use_count = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")
@@ -493,7 +504,7 @@ class FilesScreen(ListView[File]):
         return Row(
             text=page_title(location),
             right=Content.styled(index_label, "$octavo-muted"),
-            second_line=self._page_trails.get(page) or self.space.title,
+            second_line=self._page_trails.get(page) or _space_title(self),
         )
 
     def _draw_details(self) -> None:

@@ -17,7 +17,13 @@ from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
-from octavo.tui.core.item_labels import adjacent_page, items_in_block, open_thread_counts, page_nodes
+from octavo.tui.core.item_labels import (
+    PAGE_NOT_FOUND,
+    adjacent_page,
+    items_in_block,
+    open_thread_counts,
+    page_nodes,
+)
 from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.view import View, show_load_error
 from octavo.tui.reader.link_opening import follow_link_page, prepare_deferred_content
@@ -171,7 +177,6 @@ class SpaceThreads:
 PREVIOUS_PAGE_SECONDS = 0.15
 """Seconds for which the previous page stays visible while the next page is loading."""
 
-_PAGE_NOT_FOUND = "This page was not found. It may have been deleted."
 _EMPTY_FOLDER = (
     "No Markdown files in this folder.",
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
@@ -240,7 +245,7 @@ class OpenSpace(SpacePanes):
         is_open = self.page is not None and current_id == self.page.id
         page_error = self._screen.subscriptions.snapshot("page").error
         # The title in the path is clearer than the ID in the server's sentence.
-        error_text = _PAGE_NOT_FOUND if isinstance(page_error, NotFound) else str(page_error or "")
+        error_text = PAGE_NOT_FOUND if isinstance(page_error, NotFound) else str(page_error or "")
         notes = (draft_note, error_text or self.page_view.status_text if is_open else "")
         self._screen.show_location(" › ".join(path_titles) or "Content", " · ".join(filter(None, notes)))
 

@@ -101,12 +101,12 @@ class PageRevisionFinder:
         """True if there are no older revisions to check, for example because the last checked one created the page."""
         return self._is_started and self._next_revision is None
 
-    async def check_batch(self) -> AsyncIterator[None]:
-        """Check up to `BATCH` older revisions and extend `page_versions`. Yield after each. Raises ApiError."""
+    async def check_batch(self, size: int) -> AsyncIterator[None]:
+        """Check up to `size` older revisions and extend `page_versions`. Yield after each. Raises ApiError."""
         if not self._is_started:
             self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
-        for _ in range(BATCH):
+        for _ in range(size):
             if self._next_revision is None:
                 return
             at = self._next_revision
@@ -183,7 +183,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
         Command("before", "V", "Changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.toggle_comparison("before"), why_not=_why_no_revision),
         Command("more", "m", "Load older", "Load older revisions",
-                run=lambda _, view: view.load_older(), why_not=lambda _, view: view.why_no_older(),
+                run=lambda _, view: view.load_older(BATCH), why_not=lambda _, view: view.why_no_older(),
                 applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
@@ -248,27 +248,31 @@ class PageHistoryScreen(ListView[PageVersion]):
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
             pane.block_commands.why_no_comment_here = lambda: _NO_COMMENTS
+        self._start(BATCH)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_status())
         self.rows.focus()
-        self._start()
 
-    def _start(self) -> None:
+    def _start(self, count: int) -> None:
         self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
-        self.load_older()
+        self.load_older(count)
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
+            current_page = tree.find(self.page_id)
+            self.current_title = (current_page.title if current_page is not None else "") or self.current_title
             view, self._tree = self.query_one("#page", PageView), tree
             context = LinkContext(tree, self.space.ref, folder_root=self.shell.session.folder_root())
             view.contents.deferred.targets = LinkTargets(context, self.page_id)
             view.reset_lines()
+            self._show_status()
 
-    async def _load_batch(self, finder: PageRevisionFinder) -> None:
+    async def _load_batch(self, finder: PageRevisionFinder, size: int) -> None:
         self._is_loading = True
         self.rows.state.show_loading(f"the version history of {self.current_title}")
         self._show_status()
         try:
-            async for _ in finder.check_batch():
+            async for _ in finder.check_batch(size):
                 if len(finder.page_versions) >= len(self.rows.items):  # A refresh must not remove the selected row.
                     self._show_versions(finder)
             self._show_versions(finder)
@@ -302,8 +306,9 @@ class PageHistoryScreen(ListView[PageVersion]):
             checked_label,
             "loading…" if self._is_loading else more_note,
         )
+        space_title = self.shell.workspace.space_title(self.space.id) or self.space.title
         self.show_location(
-            f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in notes if each)
+            f"{space_title} › {self.current_title} › Version history", " · ".join(each for each in notes if each)
         )
 
     def _draw(self, version: PageVersion) -> Row:
@@ -452,12 +457,12 @@ class PageHistoryScreen(ListView[PageVersion]):
             return "Older revisions are already loading."
         return None if self.has_older else "There are no older revisions of this page."
 
-    def load_older(self) -> None:
-        """Load older revisions. While revisions are loading, do nothing."""
+    def load_older(self, count: int) -> None:
+        """Load `count` older revisions. While revisions are loading, do nothing."""
         if not self._is_loading:
-            self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
+            self.run_worker(self._load_batch(self._finder, count), exclusive=True, group="walk")
 
     def refresh_data(self) -> None:
         super().refresh_data()
         if not self._is_loading:
-            self._start()
+            self._start(max(BATCH, self._finder.checked_count))

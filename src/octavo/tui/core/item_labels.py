@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace
 
 T = TypeVar("T")
+PAGE_NOT_FOUND = "This page was not found. It may have been deleted."
 _REVISION_TYPES = {
     "edits": "Edited on main",
     "merge": "Merged",

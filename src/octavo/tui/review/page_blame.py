@@ -19,7 +19,7 @@ from octavo.data.block_origins import ContentVersion, PageBlame, RequestPeople, 
 from octavo.documents.blame import Origin
 from octavo.documents.blocks import Block
 from octavo.local_time import localize
-from octavo.tui.core.item_labels import revision_label
+from octavo.tui.core.item_labels import PAGE_NOT_FOUND, revision_label
 from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, ListView
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts
@@ -159,6 +159,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     def _show_blocks(self) -> None:
         blame = self.blame
+        self.rows.state.empty = PAGE_NOT_FOUND if blame.is_page_missing else "This page has no text."
         self.rows.show([BlamedBlock(block, blame.origin(block.key)) for block in blame.blocks])
         if not self._has_selected_target and blame.blocks:
             self._has_selected_target = True
