@@ -379,8 +379,8 @@ class _Counterparts:
                 is_moved = not self._unique_keys.isdisjoint((before[0].key, after[0].key))
                 is_similar = word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS and not is_moved
                 # An export may give all pictures new numbers, so one picture gets the name of another.
-                is_other_picture = not (_words_beside_pictures(before[0]) or _words_beside_pictures(after[0]))
-                if is_similar or is_other_picture or before[0].kind in _NEVER_MOVED:
+                are_pictures = not is_similar and not any(map(_words_beside_pictures, (before[0], after[0])))
+                if is_similar or are_pictures or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
                     self._dissimilar_pairs.append((before[0], after[0]))
@@ -444,7 +444,7 @@ class _Counterparts:
     def is_addition(self, block: SourceBlock) -> bool:
         """Return whether this side added the block, and the block can be recognized at another position. This needs a
         heading or at least `MIN_ADDED_WORDS` words."""
-        return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block in self.runs
+        return block in self.runs and (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS)
 
     def has_moved_into(self, addition: _Addition) -> bool:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
