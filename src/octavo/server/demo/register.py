@@ -17,16 +17,6 @@ FIRST_DAY = date(2017, 4, 3)
 LAST_DAY = date(2026, 11, 13)
 LOG_LINE_COUNT = 5000
 _PLAIN_TEXT_BEFORE = date(2026, 5, 1)
-_LOG_HEAD = """---
-icon: book-bookmark
-description: What was done at each station, the latest first.
----
-
-# Log of all stations
-
-One line for each visit, gap and surprise since April 2017, with the initials of its author. Search the page for a station, or
-jump to a month. Entries older than May 2026 come from a text file and are shown unchanged.
-"""
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -95,66 +85,26 @@ def _summary_lines() -> Iterator[str]:
 
 def _region_page(region: Any) -> str:
     rows = [f"| [{station.name}]({station.slug}.md) | `{station.slug}` |" for station in _stations_of(region)]
-    return "\n".join(
-        [
-            "---",
-            f"description: Twelve stations, with a range of {region['range']} m at springs.",
-            "---",
-            "",
-            f"# {region['name']}",
-            "",
-            region["about"],
-            "",
-            "| Station | Slug |",
-            "|:--------|:-----|",
-            *rows,
-            "",
-            "To list them with the API: `GET /v2/stations?region=" + region["slug"] + "`.",
-            "",
-        ]
-    )
+    return str(_word_lists()["pages"]["region"].format(**region, rows="\n".join(rows)))
 
 
 def _station_page(station: Station, region: Any) -> str:
     facts = _station_facts(station)
     latitude, longitude = facts["position"]
-    lines = [
-        "---",
-        f"description: {region['name']}, {facts['model']}, {facts['exposure']}.",
-        "---",
-        "",
-        f"# {station.name}",
-        "",
-        "| | |",
-        "|:--|:--|",
-        f"| Slug | `{station.slug}` |",
-        f"| Region | [{region['name']}](README.md) |",
-        f"| Position | {latitude:.4f}° N, {-longitude:.4f}° W |",
-        f"| Gauge | {facts['model']}, since {_long_date(facts['since'])} |",
-        f"| Exposure | {facts['exposure']} |",
-        f"| Power | sun, {60 if latitude > 61.8 else 30} W |",
-        f"| Link | {facts['link']} |",
-        "",
-        "## The place",
-        "",
-        f"{facts['stand']}; {facts['water']}. {facts['company']}",
-        "",
-        "## Levels",
-        "",
-        "| Level | Metres above chart datum |",
-        "|:------|-------------------------:|",
-        *(f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _TIDE_LEVELS),
-        f"| Record, {_long_date(facts['recorded'])} | {facts['record']:.2f} |",
-        "",
-        "## How to get there",
-        "",
-        facts["access"],
-        "",
-    ]
-    if facts["known"]:
-        lines += ['{% hint style="warning" %}', facts["known"], "{% endhint %}", ""]
-    lines += [f"The {facts['model']} is described in its [manual](https://app.gitbook.com/s/limpet/).", ""]
-    return "\n".join(lines)
+    levels = [f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _TIDE_LEVELS]
+    fields = {
+        **facts,
+        "station": station,
+        "region": region,
+        "north": latitude,
+        "west": -longitude,
+        "since": _long_date(facts["since"]),
+        "watts": 60 if latitude > 61.8 else 30,
+        "levels": "\n".join(levels),
+        "recorded": _long_date(facts["recorded"]),
+        "hint": f'{{% hint style="warning" %}}\n{facts["known"]}\n{{% endhint %}}\n\n' if facts["known"] else "",
+    }
+    return str(_word_lists()["pages"]["station"].format_map(fields))
 
 
 @cache
@@ -177,7 +127,7 @@ def _station_facts(station: Station) -> dict[str, Any]:
 
 
 def _log() -> str:
-    lines = _LOG_HEAD.split("\n")
+    lines = _word_lists()["pages"]["log"].split("\n")
     month, is_plain_text = "", False
     for entry in _log_entries():
         heading = f"{MONTHS[entry.day.month - 1]} {entry.day.year}"
