@@ -385,7 +385,7 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 
 @cache
 def organization_setup() -> Any:
-    """Return the collections, spaces, teams and site of the demo, as the TOML file describes them."""
+    """Return the organization, collections, spaces, teams and site of the demo, as the TOML file describes them."""
     return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 
 

@@ -38,7 +38,7 @@ from octavo.server.demo.history import DemoClock, DemoIds, list_actions
 from octavo.server.handlers import spaces
 from octavo.server.handlers.comments import create_comment
 from octavo.server.handlers.permissions import ROLES
-from octavo.server.handlers.spaces import add_revision, get_revision_at, new_page, page_text, set_current
+from octavo.server.handlers.spaces import add_revision, get_revision_at, new_page, page_of, page_text, set_current
 from octavo.server.loader import load
 from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json
@@ -163,7 +163,7 @@ def _create_thread(
         text = f"{text} {_mention(rng, space.place, month)}"
     ids.name, block_key = name, None
     if rng.random() < 0.4:
-        page = next(each for each in page_trees.walk(get_revision_at(context, at)["pages"]) if each["id"] == page_id)
+        page = page_of(get_revision_at(context, at), page_id)
         block_key = _first_block(page_text(context, page))
     create_comment(context.for_user(author), at, text, page_id=page_id, block_key=block_key)
     ids.name = f"{name}-r"
@@ -246,11 +246,7 @@ class _Proposal:
                 self._review(reviewer)
         if reviewers and rng.random() < 0.2:
             self.ids.name = f"{self.id}-again"
-            page = next(
-                each
-                for each in page_trees.walk(get_revision_at(context, self.at)["pages"])
-                if each["id"] == self.space.months[-1]
-            )
+            page = page_of(get_revision_at(context, self.at), self.space.months[-1])
             text = page_text(context, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
             run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), context)
@@ -347,19 +343,8 @@ def build(context: RequestContext, today: datetime = TODAY, *, large: float = 0.
 
 
 def _create_organization(context: RequestContext, today: datetime) -> None:
-    organization = {
-        "id": history.ORGANIZATION,
-        "title": "Saltmarsh Instruments",
-        "createdAt": iso(today - timedelta(days=4400)),
-        "hostname": "saltmarsh",
-        "emailDomains": ["saltmarsh.example"],
-        "type": "business",
-        "useCase": "productDocs",
-        "plan": "pro",
-        "defaultRole": "read",
-        "inviteLinks": False,
-        "mergeRules": {"type": "none"},
-    }
+    created_at = iso(today - timedelta(days=4400))
+    organization = {"createdAt": created_at, **history.organization_setup()["organization"]}
     context.store.put(f"/orgs/{history.ORGANIZATION}", organization)
     history.add_people(context, today)
 
