@@ -1,4 +1,4 @@
-"""Stores access tokens in the keyring of the system. If the user wants it, they are stored in files that only their
+"""Stores tokens (API keys) in the keyring of the system. If the user wants it, they are stored in files that only their
 owner can read.
 
 A token is stored with the origin of its server, so that it is not sent to another server. All functions block, so the

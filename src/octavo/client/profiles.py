@@ -1,4 +1,4 @@
-"""Reads and writes profiles, checks access tokens, and assigns a storage name to each account.
+"""Reads and writes profiles, checks tokens, and assigns a storage name to each account.
 
 A profile has the account, the origin of its server, and the store of its token, but not the token. Cached responses,
 drafts and queued writes are stored under the storage name of the account.
