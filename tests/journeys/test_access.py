@@ -21,6 +21,16 @@ PRODUCTS = CollectionRef(collection_id="products")
 API = SpaceRef(space_id="harbour-api")
 
 
+async def assign_creator_role_to_field_crew(run: Run) -> None:
+    """Choose the role and the team in the open form, and send it."""
+    await run.type("creator")
+    await run.press("enter", "tab", "enter")
+    await run.see("Field crew")
+    await run.type("Field")
+    await run.press("enter", "escape", "ctrl+s")
+    await run.hear("Assigned the Creator role to 1 team.")
+
+
 async def open_item(run: Run, kind: str, name: str) -> None:
     """Open the item with this name in the table of a resource."""
     view = browser(run)

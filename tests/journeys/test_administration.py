@@ -16,7 +16,7 @@ from octavo.tui.resources.site_resources import SITE_SPACES
 from octavo.tui.resources.table import labeled_values_of
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Stage
-from tests.journeys.test_access import HERE, open_item, select_row
+from tests.journeys.test_access import HERE, assign_creator_role_to_field_crew, open_item, select_row
 from tests.journeys.test_resources import open_table, titles
 from tests.journeys.test_space_management import create_space, focus_space_tree, space_on_server
 
@@ -70,12 +70,7 @@ async def test_space_explains_the_access_of_a_team_through_its_collection(stage:
         await run.see("The role applies to this space or collection and to everything in it.")
         await run.press("enter")
         await run.see("can merge, review, edit, comment, and read")
-        await run.type("creator")
-        await run.press("enter", "tab", "enter")
-        await run.see("Field crew")
-        await run.type("Field")
-        await run.press("enter", "escape", "ctrl+s")
-        await run.hear("Assigned the Creator role to 1 team.")
+        await assign_creator_role_to_field_crew(run)
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await open_item(run, "spaces", "Limpet manual")

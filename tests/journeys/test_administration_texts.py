@@ -13,7 +13,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Stage
-from tests.journeys.test_access import open_item, select_row
+from tests.journeys.test_access import assign_creator_role_to_field_crew, open_item, select_row
 from tests.journeys.test_resources import browser, open_table
 from tests.journeys.test_site_structure import open_structure, select_part
 from tests.journeys.test_space_management import content, create_space, focus_space_tree
@@ -120,12 +120,7 @@ async def test_assigning_a_role_clears_the_count_of_members_who_can_merge(stage:
         await run.see("Members who can merge  2")
         await open_table(run, "teams")
         await run.press("ctrl+n", "enter")
-        await run.type("creator")
-        await run.press("enter", "tab", "enter")
-        await run.see("Field crew")
-        await run.type("Field")
-        await run.press("enter", "escape", "ctrl+s")
-        await run.hear("Assigned the Creator role to 1 team.")
+        await assign_creator_role_to_field_crew(run)
         await run.see("Teams                  1")
         await run.gone("Members who can merge  2")
         await open_table(run, "members who can merge")

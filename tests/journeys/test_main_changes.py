@@ -26,6 +26,17 @@ async def open_change_request(run: Run) -> tuple[RequestScenario, ChangeRequestR
     return scenario, at
 
 
+async def open_merge_of_two(run: Run) -> RequestScenario:
+    """Open the dialog that merges two change requests of the same space."""
+    scenario, _ = await open_change_request(run)
+    await scenario.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
+    await run.press("3", "r", "/", *"recount", "enter")
+    await run.see("Recount the depots", "Recount the stores")
+    await run.press("j", "k", "x", "x", "m")
+    await run.see("Merge 2  (y)")
+    return scenario
+
+
 async def change_main(scenario: RequestScenario, subject: str = "Rotate secrets") -> str:
     """Merge another change request that edits the same text. Returns the number and subject of that change request."""
     page, number = (await scenario.page("Stores")).id, scenario.number
@@ -188,12 +199,7 @@ async def test_update_is_not_sent_if_main_changed_after_the_checks(stage: Stage,
 
 async def test_merge_of_several_stops_if_main_changed_after_the_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        scenario, _ = await open_change_request(run)
-        await scenario.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
-        await run.press("3", "r", "/", *"recount", "enter")
-        await run.see("Recount the depots", "Recount the stores")
-        await run.press("j", "k", "x", "x", "m")
-        await run.see("Merge 2  (y)")
+        scenario = await open_merge_of_two(run)
         assert isinstance(run.app.screen, MergeSeveralDialog)
         await run.later(seconds=1)
         run.gate.shut(reviews.List)
@@ -210,12 +216,7 @@ async def test_merge_of_several_stops_if_main_changed_after_the_checks(stage: St
 
 async def test_merge_of_several_in_another_order_waits_for_its_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        scenario, _ = await open_change_request(run)
-        await scenario.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
-        await run.press("3", "r", "/", *"recount", "enter")
-        await run.see("Recount the depots", "Recount the stores")
-        await run.press("j", "k", "x", "x", "m")
-        await run.see("Merge 2  (y)")
+        await open_merge_of_two(run)
         await run.later(seconds=1)
         dialog = run.app.screen
         assert isinstance(dialog, MergeSeveralDialog)

@@ -10,13 +10,20 @@ from octavo.api import change_requests, collections, comments, content, pdf, spa
 from octavo.api.content import DocumentBody, InsertPage
 from octavo.api.operation import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
 from octavo.tui.reader.page_dialogs import ImageScreen
-from octavo.tui.resources.form import FormDialog
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_resources import open_table
 from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven
-from tests.journeys.test_space_management import NOOR, allow_private_imports, create_space, focus_space_tree, web
+from tests.journeys.test_space_management import (
+    NOOR,
+    allow_private_imports,
+    create_space,
+    focus_space_tree,
+    import_html,
+    see_form,
+    web,
+)
 from tests.server.refusing_platform import Platform
 from tests.server.web_server import WebServer
 
@@ -84,7 +91,7 @@ async def test_space_and_collection_move_to_another_organization(stage: Stage) -
         await run.press("ctrl+n")
         await run.type("collection at the top")
         await run.press("enter")
-        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+        await see_form(run)
         await run.press(*"Shelf", "ctrl+s")
         await run.hear("Created Shelf.")
         await focus_space_tree(run, "Shelf")
@@ -121,12 +128,9 @@ async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, we
         await run.press("r")
         await focus_space_tree(run, "Harbour API")
         await run.press("a", "enter")
-        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+        await see_form(run)
         await run.see("Readers will see the pages after the merge.")
-        await run.type(address)
-        await run.press("tab", "enter")
-        await run.type("html")
-        await run.press("enter", "ctrl+s")
+        await import_html(run, address)
         await run.hear("Imported 1 page into")
 
 

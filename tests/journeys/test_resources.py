@@ -501,15 +501,20 @@ async def test_details_stay_scrolled_until_another_row_is_selected(stage: Stage)
         assert details.scroll_offset.y == 0
 
 
+async def go_to_unlisted_collection(run: Run) -> None:
+    """Go to a new collection, which the cached list lacks. The requests for the list wait."""
+    await open_table(run, "collections")
+    await open_table(run, "teams")
+    made = await run.ask(collections.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
+    run.gate.shut(collections.List)
+    run.app.go(ToAccess(CollectionRef(collection_id=made.id)))
+    await run.settle()
+
+
 @pytest.mark.before_release
 async def test_item_missing_from_a_cached_list_opens_when_the_list_is_loaded(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_table(run, "collections")
-        await open_table(run, "teams")
-        made = await run.ask(collections.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
-        run.gate.shut(collections.List)
-        run.app.go(ToAccess(CollectionRef(collection_id=made.id)))
-        await run.settle()
+        await go_to_unlisted_collection(run)
         assert not run.said
         run.gate.open()
         await run.see("Tides", "Everyone with access")
@@ -518,12 +523,7 @@ async def test_item_missing_from_a_cached_list_opens_when_the_list_is_loaded(sta
 @pytest.mark.before_release
 async def test_item_of_a_table_that_the_user_left_is_not_opened_later(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_table(run, "collections")
-        await open_table(run, "teams")
-        made = await run.ask(collections.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
-        run.gate.shut(collections.List)
-        run.app.go(ToAccess(CollectionRef(collection_id=made.id)))
-        await run.settle()
+        await go_to_unlisted_collection(run)
         await open_table(run, "teams")
         run.gate.open()
         await run.settle()

@@ -45,6 +45,16 @@ async def read_threads(run: Run) -> None:
     await run.press("g", "g")
 
 
+async def open_search_while_the_server_waits(run: Run) -> SearchScreen:
+    """Open the search. Its requests wait until the test opens the gate."""
+    await run.settle()
+    run.gate.shut(search.InOrganization)
+    await run.press("s")
+    screen = run.app.screen
+    assert isinstance(screen, SearchScreen)
+    return screen
+
+
 async def enter_before_first_result(run: Run, text: str) -> None:
     """Type `text` and enter before the local search has found anything."""
     screen = run.app.screen
@@ -297,11 +307,7 @@ async def test_enter_before_the_first_result_prefers_a_result_of_the_server(stag
 
 async def test_first_result_stays_first_when_results_of_the_server_arrive(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.settle()
-        run.gate.shut(search.InOrganization)
-        await run.press("s")
-        screen = run.app.screen
-        assert isinstance(screen, SearchScreen)
+        screen = await open_search_while_the_server_waits(run)
         await send_keys(run, *"battery")
         await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
         (y,) = (y for y, line in enumerate(run.lines) if "▌ #2  Battery figures" in line)
@@ -372,11 +378,7 @@ async def test_kind_of_the_first_result_has_one_heading(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_clicked_result_stays_selected_when_results_of_the_server_arrive(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.settle()
-        run.gate.shut(search.InOrganization)
-        await run.press("s")
-        screen = run.app.screen
-        assert isinstance(screen, SearchScreen)
+        screen = await open_search_while_the_server_waits(run)
         await send_keys(run, *"the")
         await run.until(lambda: screen._requested_text == "the" and not screen._is_searching)
         (y,) = (y for y, line in enumerate(run.lines) if "Release notes" in line)
@@ -418,11 +420,7 @@ async def test_double_click_during_the_search_opens_the_clicked_result(
 @pytest.mark.before_release
 async def test_second_enter_opens_one_result_only(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.settle()
-        run.gate.shut(search.InOrganization)
-        await run.press("s")
-        screen = run.app.screen
-        assert isinstance(screen, SearchScreen)
+        screen = await open_search_while_the_server_waits(run)
         await enter_before_first_result(run, "battery")
         await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
         await run.press("enter")

@@ -10,11 +10,11 @@ from octavo.api import site_structure, sites
 from octavo.api.site_structure import SiteStructure
 from octavo.server.demo.library import SITE
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, titles
+from tests.journeys.test_space_management import see_form
 
 ELIN = "elin-brandt"
 """A user with the role Reader."""
@@ -57,6 +57,17 @@ async def choose(run: Run, *steps: str) -> None:
         await run.press("enter")
 
 
+async def add_station_register(run: Run) -> None:
+    """Add the space Station register to the section Instruments, which is selected."""
+    await run.press("ctrl+n")
+    await choose(run, "Space in Instruments")
+    await see_form(run)
+    await run.press("enter")
+    await choose(run, "Station register")
+    await run.press("ctrl+s")
+    await run.hear("Added Station register.")
+
+
 async def test_site_structure_can_be_built_rearranged_and_reduced(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await open_structure(run)
@@ -69,19 +80,13 @@ async def test_site_structure_can_be_built_rearranged_and_reduced(stage: Stage) 
         await run.press("ctrl+n")
         await run.see("Space in Instruments", "Section", "Section group")
         await choose(run, "Section group")
-        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+        await see_form(run)
         await run.press(*"Products", "tab", "tab", "enter")
         await choose(run, "Instruments")
         await run.press("escape", "ctrl+s")
         await run.hear("Added Products.")
         await select_part(run, "Instruments")
-        await run.press("ctrl+n")
-        await choose(run, "Space in Instruments")
-        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
-        await run.press("enter")
-        await choose(run, "Station register")
-        await run.press("ctrl+s")
-        await run.hear("Added Station register.")
+        await add_station_register(run)
         await run.see("▌     Station register ")
         built = ["Harbour software *", "  Harbour API *", "Products", "  Instruments", "    Limpet manual *"]
         assert await structure_on_server(run) == [*built, "    Station register"]
@@ -124,7 +129,7 @@ async def test_site_structure_can_be_built_rearranged_and_reduced(stage: Stage) 
 
         await select_part(run, "Instruments")
         await run.press("e")
-        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+        await see_form(run)
         await run.press("ctrl+u", *"Devices", "ctrl+s")
         await run.hear("Changed Instruments.")
         await select_part(run, "Devices")
@@ -144,13 +149,7 @@ async def test_undo_of_an_added_space_does_not_say_that_the_space_was_deleted(st
     async with stage.play(NOOR, start="sites") as run:
         await open_structure(run)
         before = await structure_on_server(run)
-        await run.press("ctrl+n")
-        await choose(run, "Space in Instruments")
-        await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
-        await run.press("enter")
-        await choose(run, "Station register")
-        await run.press("ctrl+s")
-        await run.hear("Added Station register.")
+        await add_station_register(run)
         await run.press("u")
         await run.hear("Removed Station register.")
         assert await structure_on_server(run) == before

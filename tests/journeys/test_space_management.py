@@ -68,13 +68,25 @@ async def space_on_server(run: Run, title: str) -> spaces.Space:
     return next(each for each in listed.items if each.title == title)
 
 
+async def see_form(run: Run) -> None:
+    await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+
+
+async def import_html(run: Run, address: str) -> None:
+    """Fill in the form for the import of pages, and send it."""
+    await run.type(address)
+    await run.press("tab", "enter")
+    await run.type("html")
+    await run.press("enter", "ctrl+s")
+
+
 async def create_space(run: Run, title: str) -> None:
     await focus_space_tree(run)
     await run.press("ctrl+n")
     await run.see("New space at the top level", "New collection at the top level")
     await run.type("space at the top")
     await run.press("enter")
-    await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
+    await see_form(run)
     await run.see("for example 🚀")
     await run.press(*title, "ctrl+s")
     await run.hear(f"Created {title}.")
@@ -92,10 +104,7 @@ async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, 
         await run.see("Import pages", "Duplicate", "Git Sync", "Trash")
         await run.press("enter")
         await run.see("Import pages into Almanac")
-        await run.type(address)
-        await run.press("tab", "enter")
-        await run.type("html")
-        await run.press("enter", "ctrl+s")
+        await import_html(run, address)
         await run.hear("Imported 1 page into Almanac.")
         assert run.gate.sent(imports.Create)[0].source == "html"
         await run.see("Tides")
