@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from textual.worker import WorkType
 
@@ -44,14 +44,6 @@ REVIEWS_WAIT_SECONDS = 2.0
 revision of your last review."""
 TREE_WAIT_SECONDS = 0.5
 """Seconds for which the list of changed pages waits for the page tree, which gives their order."""
-
-
-class _CompleteChanges(NamedTuple):
-    """All changes between two revisions. The server lists only some of them, in `listed_changes`."""
-
-    revisions: ComparedRevisions
-    listed_changes: Changes
-    changed_pages: tuple[ChangedPage, ...]
 
 
 class Comparison:
@@ -103,7 +95,8 @@ class Comparison:
         """True while the list of changes of a new revision is loading."""
         self.fetched_at: datetime | None = None
         """Time when the list of changes was fetched."""
-        self._complete_changes: _CompleteChanges | None = None
+        self._completed_list: Changes | None = None
+        """List of changes to which `changed_pages` adds the changes that the server did not list. None without such."""
         self.conflicting_keys: frozenset[str] = frozenset()
         """Keys of the items in the tree that may conflict with main."""
         self.conflict_count = 0
@@ -205,6 +198,8 @@ class Comparison:
         self._find_changes()
 
     def _set_revisions(self, revisions: ComparedRevisions) -> None:
+        if revisions != self.revisions:
+            self._completed_list = None
         self.revisions = revisions
         self.diffs.set_revisions(revisions)
 
@@ -300,9 +295,8 @@ class Comparison:
         if listed is None:
             return
         self._new_pages = None
-        complete = self._complete_changes
-        if complete is not None and listed.more and complete[:2] == (revisions, listed):
-            self._set_changes(complete.changed_pages, 0)
+        if listed == self._completed_list and self.changed_pages is not None:
+            self._set_changes(self.changed_pages, 0)
             return
         self._set_changes(changed_pages(listed.changes), listed.more if self._limit == MAX_LIMIT else 0)
         has_deleted = any(not each.exists_after for each in self.changed_pages or ())
@@ -330,7 +324,7 @@ class Comparison:
                     keys = {each.key for each in all_changes}
                     self.changed_pages = (*all_changes, *(each for each in self.changed_pages if each.key not in keys))
                     self.unlisted_count = 0
-                    self._complete_changes = _CompleteChanges(revisions, listed_changes, self.changed_pages)
+                    self._completed_list = listed_changes
         except ApiError:
             return  # The title shows that changes are missing.
         self._on_change()

@@ -73,8 +73,8 @@ class _PageToCheck:
     old_source: str
     new: Document
     revisions: ComparedRevisions | None
-    rule_findings: tuple[AddedFinding, ...] = ()
-    """Findings of the rules, which run before the linters."""
+    rule_findings: tuple[AddedFinding, ...] | None = None
+    """Findings of the rules, which run before the linters. None before the rules have run."""
 
 
 class RequestFindings:
@@ -87,10 +87,8 @@ class RequestFindings:
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
         """Checked pages, and linked pages that were loaded for their headings, by page ID."""
-        self._waiting_for_rules: dict[str, _PageToCheck] = {}
-        """Pages that wait for the rules, by page key."""
-        self._waiting_for_linters: dict[str, _PageToCheck] = {}
-        """Pages that wait for the linters, by page key."""
+        self._waiting: dict[str, _PageToCheck] = {}
+        """Pages that wait for the rules or the linters, by page key."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
         """Findings of the linters by page key, with the old and new text that the linters checked."""
         self._failures: set[str] = set()
@@ -125,7 +123,7 @@ class RequestFindings:
     def check(self, page: ChangedPage, texts: PageComparison) -> None:
         """Check a page in the background. Deleted pages and pages longer than `MAX_TEXT` are not checked."""
         if page.is_document and page.exists_after and len(texts.new.source) <= MAX_TEXT:
-            self._waiting_for_rules[page.key] = _PageToCheck(page, texts.old.source, texts.new, self._next_revisions)
+            self._waiting[page.key] = _PageToCheck(page, texts.old.source, texts.new, self._next_revisions)
             self._start()
 
     def findings_on(self, key: str) -> tuple[AddedFinding, ...]:
@@ -170,7 +168,7 @@ class RequestFindings:
         self._linted.clear()
 
     def _start(self) -> None:
-        if self._waiting_for_rules and self._comparison is not None and not self.is_checking:
+        if self._waiting and self._comparison is not None and not self.is_checking:
             self.is_checking = True
             work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
@@ -181,14 +179,15 @@ class RequestFindings:
 
     async def _check_waiting_pages(self) -> None:
         try:
-            while self._comparison is not None and (waiting := self._waiting_for_rules or self._waiting_for_linters):
-                is_linting = not self._waiting_for_rules
-                waiting_page = waiting.pop(next(iter(waiting)))
+            while self._comparison is not None and self._waiting:
+                # Linters are slow, so the rules run on all pages first.
+                waiting_page = min(self._waiting.values(), key=lambda each: each.rule_findings is not None)
+                del self._waiting[waiting_page.page.key]
                 revisions, context = self._comparison
                 page = context.pages.get(waiting_page.page.key)
                 if page is None or waiting_page.revisions != revisions:
                     continue
-                if is_linting and (linters := self._active_linters):
+                if waiting_page.rule_findings is not None and (linters := self._active_linters):
                     findings = (*waiting_page.rule_findings, *await self._lint(linters, waiting_page, page))
                 else:
                     findings = await _findings_on_added_words(
@@ -198,7 +197,7 @@ class RequestFindings:
                     if linted_texts == (waiting_page.old_source, waiting_page.new.source):
                         findings = (*findings, *linter_findings)
                     elif self._active_linters:
-                        self._waiting_for_linters[waiting_page.page.key] = replace(waiting_page, rule_findings=findings)
+                        self._waiting[waiting_page.page.key] = replace(waiting_page, rule_findings=findings)
                 if self._revisions == revisions and self._findings.get(waiting_page.page.key) != findings:
                     self._findings[waiting_page.page.key] = findings
                     self._on_change(waiting_page.page.key)
