@@ -481,13 +481,11 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
         return wrap(pieces, width)
     rows: list[list[StyledText]] = []
     line_start = 0
-    for line in text.split("\n"):
+    for line, indent_width in item_lines(text):
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
         line_start += len(line) + 1
-        item_match = _ITEM_MARKER.match(line)
         is_icon = not rows and line.startswith("*")  # In ASCII, an icon can be an asterisk, which is not a bullet.
-        indent_width = cells(item_match.group()) if item_match is not None and not is_icon else 0
-        if not indent_width or indent_width > width // 2:
+        if not indent_width or is_icon or indent_width > width // 2:
             rows += wrap(line_pieces, width)
             continue
         first, *rest = wrap(crop(line_pieces, indent_width, cells(line)), width - indent_width)
