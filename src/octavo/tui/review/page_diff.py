@@ -160,8 +160,10 @@ class PageDiff:
         self._shown_head: ContentRef | None = None
         """Revision of the change request whose diff was shown last. None before the first diff."""
         self._pending_jump: _PendingJump | None = None
-        self._initial_thread, self._initial_block = thread, block
-        """Thread and block to show as soon as their pages are in the tree. None after that."""
+        self._initial_jump = _PendingJump(*block) if block is not None else None
+        """Jump that starts as soon as its page is in the tree. None if there is none."""
+        if thread is not None:
+            self._initial_jump = _PendingJump(page_key_of(thread), thread)
         comparison.why_outdated = self._why_outdated
         parts = view, comparison, pages
         self.all_pages = AllPagesLayout(*parts, threads, self._summaries_of, self._on_page_loaded)
@@ -344,9 +346,8 @@ class PageDiff:
             self.pane.cursor.scroll_into_view()
 
     def run_pending_jump(self) -> None:
-        """Run the pending jump if its page is loaded. Also select the thread or block that the view was opened with."""
-        self._select_initial_thread()
-        self._select_initial_block()
+        """Run the pending jump if its page is loaded. Also start the jump for which the view was opened."""
+        self._start_initial_jump()
         if self._pending_jump is None or self._layout.shown_key != self._pending_jump.page_key:
             return
         key, target = self._pending_jump
@@ -382,20 +383,16 @@ class PageDiff:
                 anchors = anchors._replace(are_complete=False)  # The diff does not show reusable content.
             self._view.shell.explain(why_not_found(anchor.lstrip("#"), anchors))
 
-    def _select_initial_thread(self) -> None:
-        thread = self._initial_thread
-        if thread is None or all(each.id != thread.id for each in self._threads.comments):
+    def _start_initial_jump(self) -> None:
+        if (jump := self._initial_jump) is None:
             return
-        key = page_key_of(thread)
-        if self._pages.select_page(key):
-            self._initial_thread, self._pending_jump = None, _PendingJump(key, thread)
+        target = jump.target
+        if isinstance(target, Comment) and all(each.id != target.id for each in self._threads.comments):
+            return
+        if self._pages.select_page(jump.page_key):
+            self._initial_jump, self._pending_jump = None, jump
             self.show()
-
-    def _select_initial_block(self) -> None:
-        if self._initial_block is not None and self._pages.select_page(self._initial_block[0]):
-            self._pending_jump, self._initial_block = _PendingJump(*self._initial_block), None
-            self.show()
-            if self._pending_jump.target:
+            if target and isinstance(target, str):
                 self._view.call_after_refresh(self.pane.focus)
 
     def _show_thread(self, thread: Comment) -> None:
@@ -558,4 +555,4 @@ class PageDiff:
     def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
         """Select `page_id` as soon as it is in the tree. A page that was just created is not in the tree yet."""
         if page_id and page_id != self._pages.key:
-            self._initial_block = (page_id, "")
+            self._initial_jump = _PendingJump(page_id, "")
