@@ -97,10 +97,9 @@ class RequestFindings:
         """True if all linters run, including linters that are not automatic."""
         self.is_checking = False
         """True while a page is checked."""
-        self._next_revisions: ComparedRevisions | None = None
-        """Revisions that `set_revisions` was called with last."""
-        self._comparison: tuple[ComparedRevisions, LinkContext] | None = None
-        """Compared revisions, and the page data that resolves links. None until both are loaded."""
+        self._revisions: ComparedRevisions | None = None
+        self._link_context: LinkContext | None = None
+        """Page data that resolves links. None until the revisions and the page tree are loaded."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
@@ -110,20 +109,18 @@ class RequestFindings:
 
     def set_revisions(self, revisions: ComparedRevisions | None, tree: PageTree | None) -> None:
         """Set the compared revisions, and the page tree for links. Different revisions or None clear all findings."""
-        self._next_revisions = revisions
         context = _link_context(tree, revisions.new) if revisions is not None and tree is not None else None
-        comparison = (revisions, context) if revisions is not None and context is not None else None
-        if comparison != self._comparison:
-            if comparison is None or revisions != self._revisions:
-                self._findings.clear()
+        if revisions != self._revisions:
+            self._findings.clear()
+        if (revisions, context) != (self._revisions, self._link_context):
             self._loaded_pages.clear()
-            self._comparison = comparison
+            self._revisions, self._link_context = revisions, context
             self._start()
 
     def check(self, page: ChangedPage, texts: PageComparison) -> None:
         """Check a page in the background. Deleted pages and pages longer than `MAX_TEXT` are not checked."""
         if page.is_document and page.exists_after and len(texts.new.source) <= MAX_TEXT:
-            self._waiting[page.key] = _PageToCheck(page, texts.old.source, texts.new, self._next_revisions)
+            self._waiting[page.key] = _PageToCheck(page, texts.old.source, texts.new, self._revisions)
             self._start()
 
     def findings_on(self, key: str) -> tuple[AddedFinding, ...]:
@@ -168,22 +165,18 @@ class RequestFindings:
         self._linted.clear()
 
     def _start(self) -> None:
-        if self._waiting and self._comparison is not None and not self.is_checking:
+        if self._waiting and self._link_context is not None and not self.is_checking:
             self.is_checking = True
             work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
 
-    @property
-    def _revisions(self) -> ComparedRevisions | None:
-        return self._comparison[0] if self._comparison is not None else None
-
     async def _check_waiting_pages(self) -> None:
         try:
-            while self._comparison is not None and self._waiting:
+            while (context := self._link_context) is not None and self._waiting:
                 # Linters are slow, so the rules run on all pages first.
                 waiting_page = min(self._waiting.values(), key=lambda each: each.rule_findings is not None)
                 del self._waiting[waiting_page.page.key]
-                revisions, context = self._comparison
+                revisions = self._revisions
                 page = context.pages.get(waiting_page.page.key)
                 if page is None or waiting_page.revisions != revisions:
                     continue
