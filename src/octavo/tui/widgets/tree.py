@@ -63,10 +63,8 @@ class FlatTree:
         """Number of nodes, without nodes of the kind `section`."""
         return len(self._rows) - self.section_count
 
-    def visible_nodes(
-        self, is_collapsed: Callable[[int, TreeNode], bool]
-    ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes that have no collapsed ancestor, each with its depth. Also return their keys."""
+    def visible_nodes(self, is_collapsed: Callable[[int, TreeNode], bool]) -> list[tuple[int, TreeNode]]:
+        """Return the nodes that have no collapsed ancestor, each with its depth."""
         visible_rows: list[tuple[int, TreeNode]] = []
         collapsed_depth: int | None = None
         for row in self._rows:
@@ -74,7 +72,7 @@ class FlatTree:
             if collapsed_depth is None or depth <= collapsed_depth:
                 visible_rows.append(row)
                 collapsed_depth = depth if node.children and is_collapsed(depth, node) else None
-        return visible_rows, [node.key for _, node in visible_rows]
+        return visible_rows
 
     def branches(self, key: Hashable) -> list[TreeNode]:
         """Return a node and its descendants, without nodes that have no children. Empty if the node has no children.
@@ -102,14 +100,14 @@ class FlatTree:
             self._texts = [_searched_text(node) for _, node in self._rows]
         return [index for index, text in enumerate(self._texts) if all(word in text for word in words)]
 
-    def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes with these indexes and all their ancestors, each with its depth. Also return their keys."""
+    def with_ancestors(self, indexes: Sequence[int]) -> list[tuple[int, TreeNode]]:
+        """Return the nodes with these indexes and all their ancestors, each with its depth."""
         parents, is_included = self._parents, bytearray(len(self._rows))
         for index in indexes:
             while index >= 0 and not is_included[index]:
                 is_included[index] = 1
                 index = parents[index]
-        return list(compress(self._rows, is_included)), list(compress(self._keys, is_included))
+        return list(compress(self._rows, is_included))
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
@@ -277,10 +275,11 @@ class Tree(LineList):
         outline, words = self.outline, self.filter_words
         if words:
             self._matches = outline.matching(words)
-            self.shown, keys = outline.with_ancestors(self._matches)
+            self.shown = outline.with_ancestors(self._matches)
         else:
             self._matches = None
-            self.shown, keys = outline.visible_nodes(self.collapsed.is_collapsed)
+            self.shown = outline.visible_nodes(self.collapsed.is_collapsed)
+        keys = [node.key for _, node in self.shown]
         if not outline.section_count:
             self.lay_out(keys, loaded_count=outline.count)
             return
