@@ -338,38 +338,21 @@ def add_people(context: RequestContext, today: datetime) -> None:
     """Add all people to the organization, with various joining dates before `today`."""
     rng = Random("days")
     for person in PEOPLE:
-        _save_person(context, person, joined_at=today - timedelta(days=rng.randrange(200, 4000)), seen_at=today)
+        joined_at = today - timedelta(days=rng.randrange(200, 4000))
+        _save_person(context, person, {"joinedAt": iso(joined_at), "lastSeenAt": iso(today)})
     for index, person in enumerate(members()):
         joined_at = today - timedelta(days=4400 * (1 - index / MEMBER_COUNT) + 3, minutes=rng.randrange(1440))
-        seen_at = joined_at + (today - joined_at) * rng.random() ** 0.1 if rng.random() < 0.94 else None
-        _save_person(
-            context,
-            person,
-            joined_at=joined_at,
-            seen_at=seen_at,
-            is_disabled=rng.random() < 0.02 and index >= NEVER_DISABLED_COUNT,
-        )
+        member: Json = {"joinedAt": iso(joined_at)}
+        if rng.random() < 0.94:
+            member["lastSeenAt"] = iso(joined_at + (today - joined_at) * rng.random() ** 0.1)
+        member["disabled"] = rng.random() < 0.02 and index >= NEVER_DISABLED_COUNT
+        _save_person(context, person, member)
 
 
-def _save_person(
-    context: RequestContext,
-    person: DemoPerson,
-    *,
-    joined_at: datetime,
-    seen_at: datetime | None,
-    is_disabled: bool = False,
-) -> None:
+def _save_person(context: RequestContext, person: DemoPerson, member: Json) -> None:
     user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
-    member: Json = {
-        "id": person.id,
-        "role": person.role,
-        "joinedAt": iso(joined_at),
-        "disabled": is_disabled,
-        "sso": False,
-    }
-    if seen_at:
-        member["lastSeenAt"] = iso(seen_at)
     context.store.put(f"/users/{person.id}", user)
+    member = {"id": person.id, "role": person.role, "disabled": False, "sso": False, **member}
     context.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
 
 
