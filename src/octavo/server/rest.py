@@ -102,21 +102,9 @@ def add_local_user(context: RequestContext, name: str) -> RequestContext:
         now = context.timestamp()
         with store.transaction():
             store.put(f"/users/{LOCAL_USER}", {"id": LOCAL_USER, "displayName": name})
-            store.put(
-                f"/orgs/{LOCAL_ORGANIZATION}",
-                {
-                    "id": LOCAL_ORGANIZATION,
-                    "title": "This machine",
-                    "createdAt": now,
-                    "emailDomains": [],
-                    "type": "business",
-                    "plan": "free",
-                    "defaultRole": "admin",
-                    "inviteLinks": False,
-                    "mergeRules": {"type": "none"},
-                },
-            )
-            member = {"id": LOCAL_USER, "role": "admin", "disabled": False, "joinedAt": now, "sso": False}
+            organization = {"title": "This machine", "createdAt": now, "defaultRole": "admin"}
+            store.put(f"/orgs/{LOCAL_ORGANIZATION}", {"id": LOCAL_ORGANIZATION, **organization})
+            member = {"id": LOCAL_USER, "role": "admin", "joinedAt": now}
             store.put(f"/orgs/{LOCAL_ORGANIZATION}/members/{LOCAL_USER}", member)
     return context.for_user(LOCAL_USER)
 

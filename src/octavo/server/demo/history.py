@@ -352,8 +352,7 @@ def add_people(context: RequestContext, today: datetime) -> None:
 def _save_person(context: RequestContext, person: DemoPerson, member: Json) -> None:
     user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
     context.store.put(f"/users/{person.id}", user)
-    member = {"id": person.id, "role": person.role, "disabled": False, "sso": False, **member}
-    context.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
+    context.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", {"id": person.id, "role": person.role, **member})
 
 
 def _person_id(name: str, index: int) -> str:
