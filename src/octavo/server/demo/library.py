@@ -184,10 +184,8 @@ def _change_requests(
     for number, proposal in enumerate(proposals):
         yield _MAX_ACTIVITY_AGE * (0.02 + 0.98 * rng.random() ** 1.6), proposal.propose
         if number % 12 == 0:
-            yield (
-                timedelta(days=1.5),
-                _Proposal(context, ids, proposal.space, f"m{number}", Random(f"merged {number}")).merge,
-            )
+            merged = _Proposal(context, ids, proposal.space, f"m{number}", Random(f"merged {number}"))
+            yield timedelta(days=1.5), merged.merge
 
 
 @dataclass(frozen=True)

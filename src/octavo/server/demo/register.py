@@ -22,15 +22,6 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _STORM_DATES = (date(2019, 1, 8), date(2020, 2, 11), date(2022, 1, 30), date(2024, 1, 17), date(2025, 12, 5))
-_TIDE_LEVELS = (
-    ("Highest astronomical tide", 1.0, 0.44),
-    ("Mean high water springs", 1.0, 0.0),
-    ("Mean high water neaps", 0.78, 0.0),
-    ("Mean low water neaps", 0.33, 0.0),
-    ("Mean low water springs", 0.13, 0.0),
-    ("Lowest astronomical tide", 0.0, 0.0),
-)
-"""Rows of a station's table of tide levels. A level is a share of the high water level, plus a number of meters."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
@@ -62,12 +53,10 @@ def _stations_of(region: Any) -> list[Station]:
 
 def generated_files() -> dict[str, str]:
     """Return the Markdown of all generated pages and of `SUMMARY.md`, by path."""
-    texts_by_path = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
-    texts_by_path |= {
-        station.path: _station_page(station, region)
-        for region in _word_lists()["region"]
-        for station in _stations_of(region)
-    }
+    texts_by_path: dict[str, str] = {}
+    for region in _word_lists()["region"]:
+        texts_by_path[f"regions/{region['slug']}/README.md"] = _region_page(region)
+        texts_by_path |= {station.path: _station_page(station, region) for station in _stations_of(region)}
     contents = (FOLDER / "stations" / "SUMMARY.md").read_text(encoding="utf-8")
     return texts_by_path | {"SUMMARY.md": contents + "".join(_summary_lines()), "log.md": _log()}
 
@@ -91,7 +80,7 @@ def _region_page(region: Any) -> str:
 def _station_page(station: Station, region: Any) -> str:
     facts = _station_facts(station)
     latitude, longitude = facts["position"]
-    levels = [f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _TIDE_LEVELS]
+    levels = [f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _word_lists()["levels"]]
     fields = {
         **facts,
         "station": station,
