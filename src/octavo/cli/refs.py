@@ -226,7 +226,7 @@ class RefResolver:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder, or None. Raises ApiError or Failure."""
+        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder, else None. Raises ApiError or Failure."""
         name = self._default_name or _pulled_space_id()
         return await self.space(name) if name else None
 

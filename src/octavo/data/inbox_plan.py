@@ -104,7 +104,7 @@ class ListedFingerprints:
         }
 
     def fingerprint_of(self, op: Operation[Any]) -> str:
-        """Return the fingerprint of the response to `op`. Empty if no loaded list has the space or change request."""
+        """Return the fingerprint of the response to `op`. Empty if no loaded list has the target `op.at`."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""

@@ -124,7 +124,7 @@ class Live:
         self._tasks = Tasks("A refresh")
         self._confirmed: list[_ConfirmedWrite] = []
         self._confirmed_count = 0
-        """Number of writes that the server has confirmed, of the outbox and of `write`."""
+        """Number of writes that the server has confirmed, whether the outbox or `write` sent them."""
         self._unrefreshed_writes: list[Operation[Any]] = []
         """Confirmed writes of the outbox whose changed responses are still to be fetched again."""
         self._closed = False

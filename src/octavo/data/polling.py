@@ -39,7 +39,7 @@ MAX_RECHECKED_VISIBLE = 8
 MAX_RECHECKED_HIDDEN = 2
 """Maximum number of responses not on screen that a poll fetches although no fingerprint shows a change."""
 MAX_FAILED_POLLS = 6
-"""The interval between polls grows with each failed poll in a row, up to this number."""
+"""Number of failed polls in a row after which the interval between polls does not grow any more."""
 MAX_FAILED_POLLS_OFFLINE = 1
 """While the server cannot be reached, the interval grows only up to this number of failed polls."""
 MAX_FETCHED_STATUSES = 5

@@ -165,8 +165,8 @@ class StateDb:
         self._values[name] = value, None
 
     def change_value(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Change the value `name` in the background. `change` converts the old value, or None, to the new one. `change`
-        is called at once, and again with the value on disk, which another process may have changed."""
+        """Change the value `name` at once in memory, and in the background on disk. `change` converts the old value, or
+        None, to the new one. `change` is called for both, because another process may have changed the disk."""
 
         def write_changed(db: sqlite3.Connection) -> None:
             write_value(db, self.namespace, name, change(read_value(db, self.namespace, name)))

@@ -289,7 +289,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child_digest: str) -> str:
-    """Return a hash of a block's text or title. Without text or with children, hash kind and first child, too."""
+    """Return a hash of a block's text or title. If the block has children or no text, hash kind and first child too."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:

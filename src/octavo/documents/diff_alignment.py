@@ -89,8 +89,9 @@ def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = f
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return two lists of keys, for the old and the new blocks. Blocks with equal keys are paired. The key of a
-    heading is its text, whatever the level. If one version has the text more often, a unique look is the key."""
+    """Return the keys of the old and of the new blocks. Blocks with equal keys are paired. The key of a heading is its
+    text, so its level may change. But if one version has this text more often, a unique look is the key. The key of
+    any other block is its look."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)
@@ -517,7 +518,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return pairs of blocks of the moved sections that have subsections, at all heading levels."""
+    """Return pairs of old and new blocks in sections with subsections that moved as a whole, at all heading levels."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)

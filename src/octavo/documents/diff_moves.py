@@ -48,8 +48,8 @@ _look_id: Callable[[Node], Hashable] = attrgetter("look_id")
 
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn each removed block and an equal or similar added block into a move. Moves are numbered from 1. A block that
-    passed only moved, removed or added blocks does not count as moved."""
+    """Turn pairs of a removed and an equal or similar added block into moves, numbered from 1, except for blocks too
+    short to be recognized. A block with only moved, removed or added blocks between its positions is not moved."""
     visible_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     containers = [draft for draft in visible_drafts if draft.children is None and _is_container_draft(draft)]
     for draft in containers:

@@ -446,7 +446,8 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(drafts: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return `drafts` in the order of both versions. Each of `replacements` replaces the drafts of its blocks."""
+    """Return removed and added `drafts` in the order of both versions. Each of `replacements` takes the place of the
+    drafts with the same blocks."""
     removed_drafts = [draft for draft in drafts if draft.old is not None]
     added_drafts = [draft for draft in drafts if draft.old is None]
     ordered_drafts: list[DraftEntry] = []

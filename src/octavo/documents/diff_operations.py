@@ -67,8 +67,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`, with one draft for an API operation and the blocks that replaced it, or that it replaced.
-    `drafts` has only drafts of added and removed blocks."""
+    """Return `drafts`, with one draft for a removed API operation and the blocks that replaced it, or else for an added
+    API operation and the blocks that it replaced. `drafts` has only drafts of added and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [

@@ -147,8 +147,8 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return how many of `texts`, which are in one draft, also occur in other drafts, by text. `own_texts` are all
-    texts of the draft, and `all_texts` the texts of all drafts."""
+    """Return how often each of `texts` also occurs in other drafts, at most its count in `texts`. `texts` are from one
+    draft, `own_texts` are all texts of this draft, and `all_texts` the texts of all drafts."""
     counts = {text: min(count, all_texts[text] - own_texts[text]) for text, count in texts.items()}
     return Counter({text: count for text, count in counts.items() if count > 0})
 

@@ -186,7 +186,7 @@ _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
-    """Return `drafts`, in which each changed row is joined with rows that were merged into it or split from it."""
+    """Return `drafts`. Join each changed row with the next rows, if they were merged into this row or split from it."""
     joined_drafts: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
@@ -208,7 +208,8 @@ def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[D
 
 
 def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row of `draft` was merged into the changed `row` (`is_join`), or else split from it."""
+    """With `is_join`, return whether the removed row of `draft` was merged into the changed `row`. Otherwise, return
+    whether the added row of `draft` was split from `row`."""
     part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]

@@ -461,8 +461,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the line with the next `text`, searched from `position` on. `</table` of inner tables is
-    skipped. None if `text` is not before `end_line`, or not on the first `max_lines` lines from `first_line` on."""
+    """Find the next `text` from `position` on, and return the line below. `</table` of inner tables is skipped.
+    None if `text` is at or after `end_line`, or more than `max_lines` lines would be read from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found_position = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)

@@ -146,7 +146,7 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """The other versions of a block that one side moved: the block in the base, and the blocks on the other side."""
+    """For a block that one side moved: its version in the base, and its versions on the other side."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]

@@ -335,7 +335,7 @@ class ThreadAnchors:
 
     @cached_property
     def leaves(self) -> list[tuple[str, str]]:
-        """Keys and texts of the blocks that have text of their own."""
+        """Keys and normalized texts of the blocks that have text, apart from the text of their children."""
         return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
 
 

@@ -84,7 +84,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns the place of a setting, or of a name inside its section: `config.toml, line 3: undo_seconds`."""
+    """Returns the place of a setting, or of a name in a section such as `keys`: `config.toml, line 3: undo_seconds`."""
 
 
 @dataclass(frozen=True)

@@ -286,7 +286,7 @@ _KEYS = (
     *("left", "right", "up", "down", *(f"f{number}" for number in range(1, 25))),
     *("plus", "minus", "underscore", "at", "slash", "backslash", "less_than_sign", "greater_than_sign"),
 )
-"""Names of keys. The Unicode names of characters are valid too."""
+"""Names of keys. Single characters, and their Unicode names such as `comma`, are valid too."""
 
 
 def why_not_keys(keys: object) -> str:

@@ -202,7 +202,7 @@ async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages of an edit exist. The server then lacks the operation. False if a request fails."""
+    """Return whether all pages of an edit exist, so that a 404 means a missing operation. False if a request fails."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}

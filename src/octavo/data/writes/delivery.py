@@ -105,7 +105,7 @@ class OutboxDelivery:
         self._may_arrive_for = may_arrive_for
 
     async def deliver(self, entry: OutboxEntry) -> None:
-        """Send a queued entry if its target has not changed, and store the result."""
+        """Check a queued entry, send it unless it is already done or its target has changed, and store the result."""
         try:
             await self._account.load_user_id()
         except ApiError as error:
@@ -263,7 +263,8 @@ class OutboxDelivery:
         return f"{unsent_phrase} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's ID for the temporary thread ID of `entry`. None if not posted. Empty for other IDs."""
+        """Return the server's ID of the thread of `entry`. None if the thread was not posted. Empty if the
+        thread ID in `entry` is not temporary."""
         thread = entry.traits.thread_id
         if not thread.startswith("pending-"):
             return ""

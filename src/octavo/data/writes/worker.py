@@ -21,7 +21,7 @@ MAX_RUNNING = 3
 
 
 class OutboxWorker:
-    """Sends the entries of the outbox when they are due, or searches for lost writes, up to `MAX_RUNNING` at a time."""
+    """Sends due entries of the outbox, or finds out whether they were sent, up to `MAX_RUNNING` at a time."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery

@@ -393,7 +393,7 @@ class FolderLayout:
         return relative_url(path, page_path, quote(anchor, safe="-_.~:"))
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL to which a reference leads, or a path relative to the file `start`. Empty if there is none."""
+        """Return the URL of a reference, or its path from the file `start` if it is in the folder. Empty if unknown."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:

@@ -183,7 +183,7 @@ def _text_in(lines: Sequence[str], location: FileRange) -> str:
 
 
 def _replacement(report: ReportedFinding, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the text that the linter suggests. None if there is none, or if its range is uncertain."""
+    """Return the text that the linter suggests. None if it suggests none, or if the range to replace is uncertain."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, location = lines[finding.location.line - 1], lines[finding.location.end_line - 1], finding.location

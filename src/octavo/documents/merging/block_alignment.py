@@ -120,8 +120,8 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
-    """Return whether `edit` adds most sequences of three words that `deletion` removes, perhaps in another notation, or
-    all words of a shorter text, or now begins with the same words."""
+    """Return whether `edit` contains the text that `deletion` removes. It must add most of the sequences of three words
+    (or all words of a shorter text), or its new version must begin with the same words, unlike its old version."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
     if not deleted or not added or not deletion.is_deletion:
         return False
@@ -355,8 +355,8 @@ class _Counterparts:
 
     @cached_property
     def runs(self) -> dict[SourceBlock, tuple[Blocks, int]]:
-        """For each block that this side added, the adjacent siblings that it added, and the index of the block in them.
-        Without rows, items and the kinds in `_NEVER_MOVED`."""
+        """For each block that this side added: the run of adjacent added siblings with the block, and the index of the
+        block in the run. A run with rows, items or kinds in `_NEVER_MOVED` is left out."""
         known_blocks, fixed_kinds = {*self._base_of, *self._arrived}, _NEVER_MOVED | ROWS_AND_ITEMS
         runs: dict[SourceBlock, tuple[Blocks, int]] = {}
         for parent in self._side.walk():

@@ -100,8 +100,8 @@ class MergedBlock:
     space_after_children: str
     tail: str
     marker: str = ""
-    """The bullet of the items of a list. `1` if the items are numbered consecutively in all versions, because then the
-    merged items are numbered too. Else empty."""
+    """For a list, the bullet that all merged items get. `1` to number the merged items, because the items of all
+    versions are numbered consecutively. Empty to leave the items as they are."""
 
     @property
     def can_contain_markers(self) -> bool:

@@ -375,7 +375,7 @@ class _PageMerge:
         return MergedBlock("table", head, space_before if children or tail else "", children, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If it or a block in it was moved, merge the edits of the other side into it."""
+        """Return a block of one side. If this side moved the block or a block in it, merge the other side's edits."""
         if block.replaced_blocks is not None:
             return join_blocks(block.replaced_blocks)
         if block.move is not None:
@@ -548,7 +548,7 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a merged region whose versions end with the blocks `last`."""
+    """Return the white space after a merged region. `last` has the last block of the region in each version, if any."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -585,7 +585,8 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, list[tuple[Conflict, SourceBlock]]]:
-    """Return the blocks with at least `MIN_ADDED_WORDS` words in conflict texts, by key, each with its conflict."""
+    """Return the blocks in `texts` with at least `MIN_ADDED_WORDS` words, each with its conflict, by key. `texts` has
+    the conflicts with their texts in one version."""
     found_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():

@@ -158,7 +158,7 @@ def _break_cycles(
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], conflicts: _Conflicts) -> list[str]:
-    """Return the IDs of the child pages on main, with the additions and moves of `proposed`. Record conflicts."""
+    """Return the IDs in `main`, with the additions and moves of `proposed`. Add pages moved by both to `conflicts`."""
     if main == proposed or not proposed:
         return main
     common_ids = set(base) & set(main) & set(proposed)

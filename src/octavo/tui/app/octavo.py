@@ -406,7 +406,7 @@ class Octavo(Shell):
 
     @property
     def theme_picker(self) -> ThemePicker:
-        """A theme picker that saves the chosen theme for the next start."""
+        """A theme picker that saves the chosen theme for the next start. The setting `theme` takes precedence."""
 
         def remember(name: str) -> None:
             if self._session is not None:

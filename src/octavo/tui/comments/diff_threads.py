@@ -49,7 +49,7 @@ class SuggestionDiffs:
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
         """Diff for each block and suggested text. None while the diff is loading, and if it could not be loaded."""
         self._sources: dict[BlockId, tuple[str, str]] = {}
-        """Source of each block, and the Markdown of the page from which the source is."""
+        """Markdown of each block, and Markdown of the whole page from which the block was read."""
         self._page_text = ""
         """Current Markdown of the page. Empty if it is not loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}

@@ -196,7 +196,7 @@ class OpenSpace(SpacePanes):
         self._requested_position: ReadingPosition | None = None
         self._anchor = ""
         self._requested_page: tuple[str, str, ReadingPosition | None] | None = None
-        """ID or path, anchor and position of the page to open when the page tree lists it. None if no page waits."""
+        """ID or path, anchor and reading position of the page that waits for the page tree. None if no page waits."""
         self._drawn_index: UnsentIndex | None = None
         """Index of unsent drafts for which the page tree was drawn last."""
 

@@ -42,7 +42,7 @@ class TargetChangeRequest:
 
 
 def new_request_target(space: SpaceRef, subject: str) -> TargetChangeRequest:
-    """Return a new change request as a target. It is created when the edit is saved. A long `subject` is cut."""
+    """Return a new change request as a target. Saving the edit creates it. A long `subject` is cut."""
     return TargetChangeRequest(space, shorten(subject, _MAX_SUBJECT_LENGTH))
 
 

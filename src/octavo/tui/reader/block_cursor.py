@@ -468,7 +468,7 @@ class Clickables(PanePart):
             )
             for _, _, line in self.viewport.visible_rows
         ]
-        # A line may break inside a word. So use the text of a link in the block that is the same except for spaces.
+        # A line may break inside a word. So find the link text in the block. Spaces are not compared.
         block = self.block_of(clickable)
         texts = _link_texts(block, clickable.target) if block is not None else ()
         shown_text = "".join("".join(rows).split())

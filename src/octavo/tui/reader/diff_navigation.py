@@ -94,7 +94,7 @@ class DiffNavigation:
         self._shown_comparison: PageComparison | None = None
         """The comparison that is shown. None before the first comparison."""
         self._thread_blocks: dict[str, str] = {}
-        """Key of the block that each thread is about, by thread key. If a thread disappears, its block is selected."""
+        """Key of the block of each thread, by thread key. If the selected thread disappears, its block is selected."""
         self._is_waiting_for_lines = False
         """True while a page that was opened has no lines yet, so that its position is not restored yet."""
         self._opening_position: tuple[Block, LinePosition] | None = None

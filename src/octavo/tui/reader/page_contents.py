@@ -116,7 +116,7 @@ class PageThreads:
         self.marks = self.drafts = ThreadMarks()
 
     def mark_document(self, document: Document) -> None:
-        """Show the marks on blocks that were parsed since the threads were set."""
+        """Show the marks on all blocks of `document`, which has more blocks than when the threads were set."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
@@ -396,8 +396,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_complete: bool) -> list[Block]:
-    """Return the blocks of a page below a block with its title and description. A first heading that repeats the title
-    is left out. Without a title, return the blocks unchanged. Empty if the complete page has nothing but a title."""
+    """Return a block with the title and description, followed by `blocks` without a first heading that repeats the
+    title. Without a title, return `blocks` unchanged. Empty if the page `is_complete` and has nothing but a title."""
     title, description = head
     if not title:
         return list(blocks)

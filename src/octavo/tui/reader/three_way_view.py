@@ -277,7 +277,7 @@ class ThreeWayView(Reader):
 
     @property
     def status_text(self) -> str:
-        """Text for the status line, such as `conflict 2 of 5`."""
+        """Text for the status line, such as `conflict 2 of 5`. Empty if no conflict is selected."""
         selected = self.selected_conflict
         return f"conflict {self.contents.number_of(selected)} of {self.contents.count}" if selected is not None else ""
 
@@ -333,8 +333,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict without a choice or a suggestion, starting at the selected conflict. If there is
-        none, return False, but go to the first conflict if no block is selected."""
+        """Go to the next conflict that has neither a choice nor a suggestion, starting with the selected conflict. If
+        there is none, return False. If also no block is selected, go to the first conflict."""
         conflicts = self.contents.conflicts
         start_index = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [

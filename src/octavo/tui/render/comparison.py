@@ -410,7 +410,7 @@ def collapse_unchanged(
 
 
 def _line_limits(items: Sequence[ChunkInSections], context_size: ContextSize) -> list[int | None]:
-    """Return for each chunk how many of its lines are shown (`DiffChunk.line_limit`). None for a collapsed chunk."""
+    """Return the `DiffChunk.line_limit` of each chunk, as `context_size` demands. None for a collapsed chunk."""
     context_count, is_brief = context_size.block_count, context_size.is_brief
     distances_since_change = _distances_from_last_change(items)
     distances_until_change = _distances_from_last_change(items[::-1])
@@ -433,7 +433,7 @@ def _line_limits(items: Sequence[ChunkInSections], context_size: ContextSize) ->
 
 
 def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
-    """Return for each chunk the number of blocks since the last change above it."""
+    """Return for each chunk the number of unchanged blocks since the last change above it. Huge without a change."""
     distances: list[int] = []
     distance = 1 << 30
     for each in items:

@@ -126,7 +126,7 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query (None if it is not found), and True if the search for it is complete."""
+    """Return the operation of a query, None if it is not found, and whether the search for it has ended."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None

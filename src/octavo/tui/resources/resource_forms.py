@@ -365,7 +365,7 @@ def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
 async def _find_items(
     live: Live, resource: Resource[Any], arguments: Arguments, keys: Collection[str]
 ) -> dict[str, Any]:
-    """Return the items with these keys as the server lists them now, by key. Raises ApiError."""
+    """Load the list, and return its items with these keys, by key. Deleted items are missing. Raises ApiError."""
     op, found_items = resource.list_operation(arguments), dict[str, Any]()
     if not isinstance(op, Listing):
         return _items_with_keys(resource, await live.send(op), keys)
@@ -381,7 +381,7 @@ def _items_with_keys(resource: Resource[Any], response: Any, keys: Collection[st
 
 
 async def load_item(live: Live, resource: Resource[Any], arguments: Arguments, item: Any) -> Any | None:
-    """Return an item as it is now. None if it was deleted. Raises ApiError."""
+    """Load an item again, and return the current item. None if the item was deleted. Raises ApiError."""
     if resource.get is None:
         key = resource.key(item)
         return (await _find_items(live, resource, arguments, [key])).get(key)

@@ -133,7 +133,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text of a failed edit as a draft. Return a hint for the error message. Empty if nothing was stored."""
+    """Move the text of a failed edit to a draft. Return a hint for the error message. Empty if nothing was stored."""
     content = read_back(result.kept_path) if result.kept_path is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so keep the file.

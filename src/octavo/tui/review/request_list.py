@@ -101,8 +101,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters to offer, each with the number of change requests that match, and the number that may match
-    when their status is loaded."""
+    """Return the inactive filters that may shorten the list, each with the number of change requests that match, and
+    the number of change requests that may match when their status is loaded."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():

@@ -293,7 +293,7 @@ class PlannedWrite:
     change_request: ChangeRequest
     name: str
     effect: str
-    """Effect of the command, or the reason why there is none."""
+    """Phrase that says what the command will do to the change request, or why it will do nothing."""
     send: Callable[[], Awaitable[SendResult[Any]]] | None = None
     """Sends the write. None if the command does not change this change request."""
     undo: Callable[[], Awaitable[SendResult[Any]]] | None = None

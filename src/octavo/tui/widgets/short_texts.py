@@ -55,7 +55,7 @@ def safe(text: AnyText) -> Content:
 
 
 def safe_lines(text: AnyText) -> Content:
-    """Return `text` without control characters. Line breaks stay."""
+    """Return `text`, made safe by `safe_text`. Line breaks stay. If a character is unsafe, styles are lost."""
     plain = text if isinstance(text, str) else text.plain
     safe_string = safe_text(plain)
     return text if not isinstance(text, str) and safe_string == plain else _content(safe_string)
