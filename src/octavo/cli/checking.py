@@ -323,7 +323,7 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return a ReferenceCheck for links, files and includes. Load the pages that the links lead to. Raises ApiError."""
+    """Return a ReferenceCheck for links, files and includes. Load a limited number of linked pages. Raises ApiError."""
     checked_pages = {each.page.id: each.checked for each in loaded}
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()

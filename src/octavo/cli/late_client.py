@@ -49,7 +49,7 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform, which the first call builds. If that fails, every call raises the error."""
+        """Return the platform, which the first call builds. If the build fails, every call raises the error."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         self._platform = await asyncio.shield(self._build_task)

@@ -169,7 +169,7 @@ class RefResolver:
         return next((each for each in organizations if each.id == last_id), organizations[0])
 
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
-        """Return the spaces of all organizations. If not `fresh`, they may come from the cache. Raises ApiError."""
+        """Return the spaces of all organizations. Offline, or if not `fresh`, they may be cached. Raises ApiError."""
         if not self._spaces or (fresh and not self._is_fresh):
             found_spaces: list[Space] = []
             for each in await self.organizations():

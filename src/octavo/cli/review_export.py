@@ -73,10 +73,10 @@ class BlockFinder:
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key`, else the only block with the text `quote`, else the block with the most
-        similar text. If there is none, or if several have the text `quote`, return a phrase that says so.
+        """Return the block with the key `key`, else the only block with the text `quote`, else the block of the new
+        version with the most similar text. If no block is found, or several with `quote`, return a phrase that says so.
 
-        The version `side` is searched first. `read_version` is a third version, which the note's author read.
+        Key and text are searched in version `side` first. `read_version` is the version that the note's author read.
         """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":

@@ -309,8 +309,8 @@ def resolve(
     """Return the server, the account and the token source of a session. `profile` and `base_url` are options of the
     command line.
 
-    A token from the environment is sent only to the chosen base URL, or to the default origin. It is sent to the origin
-    of a profile only if it is the token of this profile. Raises ValueError with a sentence.
+    A token from the environment is sent only to the chosen base URL, to the default origin, or to the origin of the
+    profile that the token belongs to. Raises ValueError with a sentence for the user.
     """
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""

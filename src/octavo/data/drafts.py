@@ -261,7 +261,7 @@ class Drafts:
 _RETURNED_PREFIX = "returned-"
 """Prefix of `writer` in versions that no running process owns, such as the texts of writes that were not sent."""
 StoredDraft = tuple[str, str, str, int, float]
-"""A row of the table `drafts`: key, process that wrote it, text, revision, and timestamp of the save."""
+"""A row of the table `drafts`: key, writer (a process or a returned write), text, revision, and save time."""
 
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:

@@ -194,7 +194,7 @@ class InboxLoader:
         return min(known_times) if len(known_times) == len(_LISTS) else None
 
     def snapshot(self) -> InboxSnapshot:
-        """Return the current rows, and how far they are loaded. Sends nothing."""
+        """Return the current rows, and how far the rows are loaded. Sends no request."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._stored_rows is None and self._builder.is_building
         is_loading = (self.is_loading or is_first_build) and self._update in (InboxUpdate.REFRESH, InboxUpdate.START)

@@ -141,8 +141,7 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest_marks})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set the marks in `changes` (None: delete the mark), in memory and on disk. Keys are as in `Marks`. Raises
-        NotSaved."""
+        """Set (None: delete) the marks in `changes`, in memory and on disk. Keys are as in `Marks`. Raises NotSaved."""
         marks = self._all()
         old_marks = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())

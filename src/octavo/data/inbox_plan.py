@@ -149,7 +149,7 @@ class Priority(IntEnum):
 OWNER = "inbox"
 MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
-"""Maximum number of threads of other users whose replies get rank INBOX in an update."""
+"""Maximum number of threads of other users whose replies an update fetches with rank INBOX instead of LATER."""
 MAX_RECHECKED_PAGES = 5
 """Number of list pages after which an update fetches no more thread lists with unchanged fingerprints."""
 TEAMS_MAX_AGE = timedelta(hours=1)

@@ -22,7 +22,7 @@ from octavo.data.inbox import Inbox, InboxRow, message_summary
 from octavo.data.queries import PAGE_LIMIT
 
 MAX_SHARED = 10_000
-"""Maximum number of `_shared_values`. If there are more, all are forgotten."""
+"""Maximum number of `_shared_values`. If there are more, all are removed."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 
 

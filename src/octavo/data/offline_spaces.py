@@ -244,7 +244,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, retries_refused: bool) -> bool:
-        """Download a space. Return False to try again later. With `retries_refused`, resend requests refused before."""
+        """Download a space. Return False if it waits for a retry. With `retries_refused`, resend refused requests."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:

@@ -369,7 +369,8 @@ class ResponseCache:
 
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest responses until the
-        others have at most `max_bytes`. Pinned responses stay, and do not count."""
+        others have at most `max_bytes`. Pinned responses stay, and do not count. Finally, delete versions that
+        have no response, except recent versions with an error."""
         parameters = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}",

@@ -473,7 +473,7 @@ class SearchIndex:
             if self._path is None:
                 return self._writer.submit(function).result()
             if self._reader is None:
-                self._writer.submit(lambda db: None).result()  # creates the file, and starts to fill it
+                self._writer.submit(lambda db: None).result()  # The writer creates the file.
             with self._lock:
                 if self._reader is None:
                     self._reader = connect(self._path, read_only=True)

@@ -85,7 +85,7 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the file in `folder`, or a database in memory if None. If a file cannot be used, `notices` says why."""
+        """Open `state.db` in `folder`, or a database in memory if None. `notices` names problems of the file."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep

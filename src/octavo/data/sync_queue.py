@@ -284,7 +284,7 @@ class SyncQueue:
         return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that `owner` needs and that will be fetched, now or by a retry after the pause."""
+        """Return the URLs that `owner` needs and that will be fetched, now or by a retry after a pause for failures."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
@@ -342,7 +342,7 @@ class SyncQueue:
         return request
 
     def _record_failure(self, request: RunningRequest, error: BaseException, now: datetime) -> None:
-        """Record a failed request. Pause background requests after `MAX_FAILURES`, or if the error affects them all."""
+        """Record a failure. Pause background requests after `MAX_FAILURES`, or if the error affects all requests."""
         self._clear_error(request.url)
         if affects_all_requests(error):
             self._general_failures.add(request.url)

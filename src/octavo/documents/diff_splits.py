@@ -23,7 +23,7 @@ _MIN_SHARE_KEPT = 0.9
 _MIN_EQUAL_LENGTH = 25
 """Minimum number of equal letters at the beginning and at the end of a text that was cut in two."""
 _MIN_WORDS = 4
-"""Minimum number of words of a split or joined text of which some words differ."""
+"""If a text of a split or join has fewer words, all words must be equal, unless a text was cut in two."""
 _FIRST_WIDE_LETTER = "\u0e00"
 """First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")

@@ -91,7 +91,7 @@ class _Node:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
-        """Return the non-empty texts in JSON fields as attributes. `names` maps attributes to fields."""
+        """Return the non-empty texts in JSON fields as attributes. `names` maps attribute names to field names."""
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
@@ -281,7 +281,7 @@ def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Ca
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a function that reads a block with elements of the JSON type `child`. `read` reads one element."""
+    """Return a function that reads a block of the kind `kind`. `read` reads each element with the JSON type `child`."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))

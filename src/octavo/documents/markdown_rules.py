@@ -360,7 +360,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements that are part of a text. The tag of an unknown element is a block of its own."""
+"""Names of HTML elements inside running text. A tag with a name that Octavo does not know is a separate block."""
 _MAX_COMMENT_LINES = 4000
 
 

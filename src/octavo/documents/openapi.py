@@ -356,7 +356,7 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON, up to `MAX_VALUES` values."""
+    """Converts YAML values to JSON. Raises SpecificationError for too many values or levels."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -27,8 +27,8 @@ class Section(NamedTuple):
 
 
 def split_sections(markdown: str, title: str) -> Iterator[Section]:
-    """Yield a page's sections, long ones in parts. The first is the text before the first heading, even if there is no
-    such text. A first heading that repeats `title` is left out."""
+    """Yield a page's sections, long ones in parts. The first section has the text before the first heading, and may
+    be empty. If the first heading repeats `title`, the heading is left out."""
     headings: list[tuple[int, str]] = []
     anchor, lines = "", list[str]()
     for block in parse(markdown).walk():

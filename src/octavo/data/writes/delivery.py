@@ -167,7 +167,7 @@ class OutboxDelivery:
             await self._confirm(entry, response.id if entry.traits.creates else "")
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
-        """Search the server for the result of an `unknown` entry, and store what was found."""
+        """Search the server for the result of an `unknown` entry. Store the result, or the time of the next search."""
         # The time is read before the request, so that the response is not older than `now`.
         now = self._entries.now()
         try:

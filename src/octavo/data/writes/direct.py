@@ -37,7 +37,7 @@ T = TypeVar("T")
 SEARCH_INTERVAL = 2.0
 """Seconds between two searches for a lost write."""
 SEARCH_SECONDS = 60.0
-"""Seconds after the sending of a lost write in which Octavo searches for the result."""
+"""Seconds for which Octavo searches for the result of a lost write, counted from the sending of the write."""
 MAX_LOCK_AGE_SECONDS = 180.0
 """Age in seconds from which a lock is ignored: it belongs to a process that has ended."""
 _SENDING_LOCK = "direct"

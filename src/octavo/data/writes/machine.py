@@ -153,7 +153,7 @@ class AlreadyDone:
     remote_id: str = ""
     """The server's ID of the created item. Empty if the write creates no item."""
     result: Any = None
-    """The response that the write would have got. None if no caller needs it."""
+    """The response for the caller, as if the write had been sent now. None if no caller needs a response."""
     remark: str = ""
     """Sentence for the user that says why nothing was sent. Usually empty."""
 

@@ -285,7 +285,7 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return the entries for which `is_wanted` is True. Store none if a `--once` key is used already."""
+        """Store and return the wanted entries. Call `on_entry` for each. Empty if a `--once` key is used already."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -308,7 +308,7 @@ class OutboxEntries:
     async def apply_to_all(
         self, entry_ids: Sequence[str], change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a transition to entries in one transaction. Call `on_entry` for each changed entry. Return these."""
+        """Apply a transition to entries in one transaction. Return the changed entries. Call `on_entry` for each."""
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -154,7 +154,7 @@ def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
 
 
 _MAX_TARGET = 2_000
-"""Maximum number of characters of a URL that is searched for."""
+"""Longer URLs, in characters, are not searched for. End tags are searched up to this number before their line."""
 _MAX_BEFORE = 200
 """Number of characters before a URL that are compared with `_BEFORE_URL`."""
 _BEFORE_URL = (r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""", r"""(?:\]\(\s*<?|<)\Z""", r"""(?:^|[\s("'<=“”:])\Z""")

@@ -95,7 +95,7 @@ class Folder:
     entries: list[ContentsEntry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """The page that comes first in a tree made from the subfolders. None if there is none."""
+    """The README or index page at the top of a tree that comes from the subfolders. None if there is no such page."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)

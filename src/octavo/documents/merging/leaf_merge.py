@@ -238,7 +238,7 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column that still exists, by old index. None if columns cannot be told apart."""
+    """Return the new index of each old column that still exists or was renamed, by old index. None if unclear."""
     index_of = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unmatched_old = [i for i in range(len(old)) if i not in index_of]
     unmatched_new = [j for j in range(len(new)) if j not in index_of.values()]

@@ -285,7 +285,7 @@ def text_of_side(
 
 
 def with_markers(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
-    """Return the texts of both sides between conflict markers, with blank lines around each marker."""
+    """Return the texts of both sides between conflict markers, with blank lines. None and empty texts are left out."""
     parts = (f"<<<<<<< {main_label}", main, "=======", request, f">>>>>>> {request_label}")
     return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
 

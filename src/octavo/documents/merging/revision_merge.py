@@ -370,14 +370,14 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict that a merge would have, with its `RevisionConflict.kind`, or a suggestion of the kind `words`."""
+    """A conflict of a merge, with its `RevisionConflict.kind`, or a text merged word by word, with the kind `words`."""
 
     kind: str
     id: str
     name: str
     """The title of the page or reusable content, or the name of the file or variable."""
     text: str = ""
-    """The merged text of a suggestion. Empty for a conflict."""
+    """The merged text, for the kind `words`. Empty for a conflict."""
 
 
 @dataclass(frozen=True)

@@ -458,7 +458,8 @@ def _get_content(op: urls.GetContent, context: RequestContext) -> Json:
 
 
 def _app_path_segments(url: str, context: RequestContext) -> list[str]:
-    """Return the path segments of a URL of the app, without the organization. Raises Refusal for another URL."""
+    """Return the path segments of a URL of the app. The organization is left out, and `spaces` becomes `s`. Raises
+    Refusal for another URL."""
     for origin in (context.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)

@@ -213,7 +213,7 @@ def site_target_url(context: RequestContext, site: Json) -> str:
 
 
 def section_url(context: RequestContext, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Return the URL of a section, even if unpublished. The default section has the URL of the site."""
+    """Return the URL of a section, as `site_url` does for a site. The default section has the URL of the site."""
     root_url = site_url(context, tree, share_key)
     return root_url if section["id"] == tree.default_section_id() else f"{root_url}{quote(section['path'], safe='')}/"
 

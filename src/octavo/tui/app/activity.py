@@ -255,13 +255,13 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def unsent_file(self) -> UnsentFile | None:
-        """The editor draft with the cursor. None if the cursor is on another row."""
+        """The editor draft in the selected row. None if the row has another item."""
         item = self._current_item
         return item if isinstance(item, UnsentFile) else None
 
     @property
     def offline_space(self) -> OfflineSpace | None:
-        """The offline space with the cursor. None if the cursor is on another row."""
+        """The offline space in the selected row. None if the row has another item."""
         item = self._current_item
         return item if isinstance(item, OfflineSpace) else None
 

@@ -141,7 +141,7 @@ class SearchScreen(Dialog[None]):
         """Last search text that was sent to the server."""
         self._search_delay = Delay(self)
         self._has_moved_cursor = False
-        """True if the user has moved the cursor since the text changed."""
+        """True if the user has moved the cursor since the search text changed."""
         self._opens_first_result = False
         """True if the user pressed enter before all results were loaded. The first result then opens."""
         self._shown_counts: dict[str, str] = {}

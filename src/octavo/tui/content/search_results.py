@@ -123,7 +123,8 @@ def server_page_results(hit: search.PageHit, space_id: str, space_title: str, te
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages from the server, then the other pages in `hits`. `space_title` is called with a space ID."""
+    """Return the pages from the server, then the other pages in `hits`. `space_title` returns the title of a space.
+    If pages have the same title and location, the end of their path is added to the location."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,

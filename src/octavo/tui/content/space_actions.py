@@ -36,7 +36,7 @@ Action = Callable[[], object]
 
 
 def create(app: Shell, target: SpaceTarget) -> None:
-    """Ask whether to create a space or a collection, and where. Then open the form for it."""
+    """Ask whether to create a space or a collection, and where. Then open the form for the new item."""
     organization_ref, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []

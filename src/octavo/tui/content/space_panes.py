@@ -72,7 +72,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the outline row to select, by the anchor of a heading. Deep headings have no row of their own."""
+        """Anchor of the outline row to select, by the anchor of a heading. For a deep heading, a row above."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(

@@ -93,7 +93,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections into which `item` can move (none inside it), in tree order, each with its depth."""
+    """Return the collections into which `item` can move, so none inside `item`, in tree order, each with its depth."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

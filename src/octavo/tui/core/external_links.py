@@ -51,7 +51,7 @@ def is_too_long_to_copy(text: str) -> bool:
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
     """Show the full URL of a link, and ask whether to open the link. If `problem` says why the link cannot be opened,
-    show it and offer only to copy the link. `text` is the text of the link."""
+    show this reason, and offer only to copy the link. `text` is the text of the link."""
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")

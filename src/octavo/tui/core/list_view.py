@@ -170,8 +170,8 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
-        """If `snapshot` has an error, show that `items_name` could not be loaded. Otherwise, if it has no data, show
-        that `waits_for` is loading."""
+        """If `snapshot` has no value, remove the rows, and show that `waits_for` is loading. If `snapshot` has an
+        error, show that `items_name` could not be loaded."""
         if snapshot.value is None:
             if self.rows.counts.loaded:
                 self.rows.show(())

@@ -36,7 +36,7 @@ class Shell(HostApp[int]):
     # Methods of the complete app
 
     switch_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Shows a session after sign-in, in the view with the given Textual mode, or in the usual view if it is empty."""
+    """Shows a session after sign-in, in the view with the given Textual mode. An empty mode is the usual view."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
     """Switches to the view of a Textual mode, such as `changes`."""

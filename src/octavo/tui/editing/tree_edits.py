@@ -283,9 +283,9 @@ class TreeEdit:
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
         undo_reason: str = target_change_request.REVERT_HINT,
     ) -> None:
-        """Send an edit and show the result. If the server refuses the edit, `show_refusal` is called with the reason.
-        If `show_refusal` returns True, no other message is shown. After success, `draft` is deleted, and the key `u`
-        shows why undo is not possible (`undo_reason`)."""
+        """Send an edit and show the result. If the server refuses the edit, call `show_refusal` with the reason and the
+        change request. If `show_refusal` returns True, show no other message. After success, delete `draft`, and let
+        the key `u` show why undo is not possible (`undo_reason`)."""
         delete_draft = draft.deletion() if draft is not None else lambda: None
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)

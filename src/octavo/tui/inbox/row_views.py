@@ -98,7 +98,7 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Return the rows sorted by `order`, a key of `ORDERS`. `space_title` returns the title of a space by its ID."""
+    """Return the rows sorted by `order`, a key of `ORDERS` (`reason`: unchanged). `space_title` gets a space ID."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -359,7 +359,7 @@ class RowPreview(Vertical):
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
-    """Return why a row is in the inbox: a line of at most `width` cells for each reason. The first line has the age."""
+    """Return a line for each reason why a row is in the inbox, cut to `max(width, 12)` cells. The first has the age."""
     sign, style = REASON_SIGNS[row.reason]
     reason, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")

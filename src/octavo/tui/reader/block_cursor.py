@@ -484,7 +484,7 @@ class Clickables(PanePart):
     # Link hints
 
     def show_all_hints(self) -> None:
-        """Show hints at all visible links. If there are none, tell the user."""
+        """Show hints at all visible links. If there are no links, tell the user."""
         if clickables := self.visible_spans():
             self.show_hints(clickables)
         else:

@@ -67,7 +67,7 @@ class PageParse:
         """Event that is set when `first_screen` or `whole_page` is available."""
 
     def steps(self) -> Iterator[None]:
-        """Parse the page. Yields after each block or chunk, so that the background thread can pause."""
+        """Parse into `first_screen` and `whole_page`. Yields after each block or chunk, so that the work can pause."""
         parse = IncrementalParse(self.markdown)
         deadline = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS

@@ -387,7 +387,7 @@ class PageNavigation:
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _chunk_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index of the chunk that contains a line of the Markdown, and the number of its first line."""
+        """Return the index of the chunk that contains a Markdown line, and the number of the chunk's first line."""
         spans = [chunk.content.lines for chunk in self.contents.chunks()]
         last_position = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last_position)

@@ -77,7 +77,7 @@ class Contents:
         return ()
 
     def use_newest_chunks(self) -> Sequence[Any]:
-        """Return the chunks for new lines. A subclass that builds chunks in advance switches to the newest here."""
+        """Return the chunks to lay out. A subclass that builds chunks in advance switches to its newest chunks."""
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
@@ -85,7 +85,7 @@ class Contents:
         raise NotImplementedError
 
     def empty_page_lines(self) -> list[Content]:
-        """Return the message that is shown for an empty page."""
+        """Return the lines of the message for an empty page. Empty if there is no message."""
         return []
 
     def block_markdown(self, block: Block) -> str:

@@ -281,7 +281,7 @@ class ConflictDecision:
 
 
 def render_unconflicted(context: LayoutContext, chunk: DiffChunk, width: int) -> list[Line]:
-    """Render a chunk of the text that is outside the conflicts."""
+    """Render a chunk outside the conflicts, without line numbers."""
     return _without_numbers(render_diff_chunk(context, chunk, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
 
 

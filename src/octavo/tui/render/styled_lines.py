@@ -260,7 +260,7 @@ def wrap_text(text: str, style: Style, width: int) -> list[Line]:
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line, cut to at most `width` cells. Spaces and borders at the ends are cut before text."""
+    """Return a line, cut to at most `width` cells: first spaces and borders at the ends, then text at the right."""
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line

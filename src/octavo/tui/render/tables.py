@@ -433,7 +433,7 @@ _PIXELS_PER_CELL = 8
 
 
 def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
-    """Return the columns of a table that are not hidden, each with its index among the cells of a row."""
+    """Return the first `MAX_TABLE_COLUMNS` columns, except hidden columns, each with its index in a row."""
     columns, rows = list(block.attrs.get("columns") or ()), block.children
     row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))

@@ -44,7 +44,7 @@ M = TypeVar("M", bound=Model)
 Arguments: TypeAlias = Mapping[str, Any]
 """Arguments of operations by name: `at`, which says where the operation applies, and the IDs of the opened items."""
 NameOf: TypeAlias = Callable[[str], str]
-"""Function that returns the name of the item with an ID. It returns the ID if the name is not loaded."""
+"""Function that gets the ID of an item, and returns the name of the item, or the ID if the name is not loaded."""
 UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """Function that gets a sent operation and returns the operations that undo it, or None if there are none."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
@@ -241,7 +241,7 @@ class Resource(Generic[M]):
     details: Callable[[M], LabeledValues] = lambda item: ()
     """Returns lines for the top of an item's details, before its fields."""
     load_details: Callable[[Live, Arguments, M], Awaitable[LabeledValues]] | None = None
-    """Loads more lines for the top of an item's details. Raises ApiError. None if there are none."""
+    """Loads more lines for the top of an item's details. Raises ApiError. None if there are no such lines."""
     status: Callable[[M], str] = lambda item: ""
     """Returns the status of an item, which is shown while the tables inside the item are open."""
     secret_fields: frozenset[str] = frozenset()
@@ -356,7 +356,7 @@ class Resource(Generic[M]):
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Return an operation with all `arguments` that are fields of the operation."""
+    """Return an instance of the class `operation`. Only `arguments` that are fields of the class are used."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
@@ -492,7 +492,7 @@ _site_list = _list_in_organization(sites.List)
 _section_list = _list_in_site(site_structure.ListSections)
 _site_space_list = _list_in_site(site_structure.ListSiteSpaces)
 group_list = _list_in_site(site_structure.ListGroups)
-"""Returns the list of the site's section groups."""
+"""Returns the list of a site's section groups, from which a form field lets the user choose."""
 
 
 def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:

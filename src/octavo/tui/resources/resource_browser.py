@@ -343,7 +343,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load names by watching `ops` under `{slots} 0`, `{slots} 1` and so on. End leftover subscriptions."""
+        """Watch `ops`, which load names, in the slots `{slots} 0`, `{slots} 1` and so on. End the later slots."""
         for index, op in enumerate(ops):
             self.follow(f"{slots} {index}", op, self.add_names)
         index = len(ops)

@@ -207,7 +207,7 @@ async def find_revisions(
 
 
 def stored_revisions(stored_update: Any) -> MergeRevisions | None:
-    """Decode the revisions stored before the last update from main. None if none are stored or readable."""
+    """Return the revisions in `stored_update`, stored before the last update from main. None if they cannot be read."""
     if not isinstance(stored_update, dict) or not all(
         isinstance(stored_update.get(each), str) for each in ("main", "mine")
     ):

@@ -207,7 +207,7 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether `queued` can be merged after `earlier`. Linters run only if they can block a merge."""
+    """Check if `queued` can be merged after the merges in `earlier`. Linters run only if they can block a merge."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)

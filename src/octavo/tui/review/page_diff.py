@@ -79,7 +79,7 @@ class WordChanges:
         return moved_before != list(map(self.new_page_title, self._threads.comments))
 
     def new_page_title(self, thread: Comment) -> str:
-        """Return the title of the page that now has the words quoted by `thread`. Empty if no other page has them."""
+        """Return the title of the other page to which the words quoted by `thread` moved. Empty if there is none."""
         if self._changes_by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)

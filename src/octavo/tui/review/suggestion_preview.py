@@ -190,7 +190,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next(filter(None, reasons), None)
 
     def apply(self, app: Shell) -> None:
-        """Apply the included suggestions and resolve their threads, if the page was not edited meanwhile."""
+        """Apply the included suggestions and resolve their threads, if the page was not edited after the preview."""
         outcome, included_threads, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return

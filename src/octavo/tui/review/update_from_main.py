@@ -108,8 +108,7 @@ async def _incoming_changes(
 
 
 OnConflicts = Callable[[], bool]
-"""Called when an update has conflicts: opens their view and returns True. Returns False if the user has left the view
-of the change request."""
+"""Opens the view of an update's conflicts and returns True. Returns False if the user has left the change request."""
 
 
 def make_update_dialog(

@@ -79,7 +79,8 @@ class KeyReader:
         return rest
 
     def _next_key(self, text: str) -> Generator[Message, None, str]:
-        """Yield the messages for the first key or text of the input. Return the rest of the input."""
+        """Yield the messages for the first key or text of the input, and return the rest of the input. Drop a response
+        of the terminal. Store an unfinished escape sequence in `_incomplete`."""
         text_before, escape, text_after = text.partition(_ESCAPE)
         if text_before:
             yield from self._parser.feed(text_before)

@@ -284,7 +284,7 @@ MAX_LINTERS = 2
 
 @dataclass(frozen=True)
 class LinterOutput:
-    """Output of a linter: what it printed, or if its command has `{output}`, what it wrote to the file at that path."""
+    """Output of a linter: what the linter printed or, with `{output}` in its command, the content of that file."""
 
     output: bytes
     errors: str

@@ -287,7 +287,7 @@ class HostApp(HasCommands, App[R]):
         return self.tasks.start(coroutine)
 
     def report_error(self, error: BaseException) -> None:
-        """Called with the exception of a background task. Crashes the app."""
+        """Crash the app, because a background task has failed with `error`."""
         crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:

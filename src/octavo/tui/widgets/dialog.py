@@ -132,7 +132,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Subclasses define this method."""
     _late_result: tuple[ScreenResultType | None, ...] = ()
-    """Result of a dialog that was closed while another screen covered it. Empty otherwise."""
+    """The result, as the only element, if the dialog was closed while another screen covered it. Empty otherwise."""
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):

@@ -128,8 +128,8 @@ class Notices(Widget):
         """Posted when the user clicks the notifications and an action can be undone."""
 
     def __init__(self, board: NoticeBoard, *, top: int = 2, uncovered: type[Widget] | None = None) -> None:
-        """The first `top` rows of the screen stay free. Widgets of the type `uncovered` stay visible. If there is no
-        other place, the notifications get shorter."""
+        """The first `top` rows of the screen stay free. Notifications avoid widgets of the type `uncovered`. If there
+        is no free place, only the newest notification is shown, in one row."""
         super().__init__()
         self._board, self._top, self._uncovered = board, top, uncovered
         self._is_short = False
