@@ -216,6 +216,30 @@ async def test_new_image_is_added_and_linked(docs: PulledSide, editor: SpaceEdit
     assert docs.status() == []
 
 
+async def test_new_images_of_equal_name_and_size_are_linked_in_any_order_of_the_server(
+    docs: PulledSide, editor: SpaceEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = docs.live.send
+
+    async def send_newest_file_first(op: Operation[Any]) -> Any:
+        response = await send(op)
+        is_revision = isinstance(response, Revision)
+        return response.model_copy(update={"files": response.files[::-1]}) if is_revision else response
+
+    for name, picture in (("setup", b"\x89PNG lamp"), ("usage", b"\x89PNG bell")):
+        (docs.top / f".gitbook/assets/{name}").mkdir(parents=True)
+        (docs.top / f".gitbook/assets/{name}/icon.png").write_bytes(picture)
+    docs.edit("setup.md", "Install it.", "![](.gitbook/assets/setup/icon.png)")
+    docs.edit("usage.md", "Press a key.", "![](.gitbook/assets/usage/icon.png)")
+    monkeypatch.setattr(docs.live, "send", send_newest_file_first)
+    _, request = await propose(docs)
+    at = request.ref(editor.space)
+    files = {each.id: each for each in (await editor.ask(content.Get(at=at))).files}
+    for title, picture in (("Setup", b"\x89PNG lamp"), ("Usage", b"\x89PNG bell")):
+        (file_id,) = [each for each in files if each in await text_of(editor, at, title)]
+        assert await docs.reader(at).file(files[file_id]) == picture
+
+
 async def test_proposal_into_an_edited_change_request_needs_the_option(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
     _, request = await propose(docs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mimetypes
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import PurePosixPath
@@ -305,26 +306,28 @@ class _Sender:
 
     async def _send_files(self) -> None:
         self.file_ids = dict(self.plan.sent_files)
+        unsent = dict(self.plan.new_files)
+        while unsent:
+            # Files of the same name and size need an edit each: nothing else tells them apart in the list of files.
+            paths: dict[tuple[str, int], str] = {}
+            for path, data in unsent.items():
+                paths.setdefault((PurePosixPath(path).name, len(data)), path)
+            await self._send_different_files({path: unsent.pop(path) for path in paths.values()})
+        self.plan.link_converter.new_files = dict(self.file_ids)
+
+    async def _send_different_files(self, files: Mapping[str, bytes]) -> None:
         file_ids_before = {file.id for file in self.proposal.head.files}
-        paths = list(self.plan.new_files)
-        for path in paths:
-            data = self.plan.new_files[path]
+        for path, data in files.items():
             kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-            name = PurePosixPath(path).name
-            file = NewFile(name=name, content_type=kind, base64=b64encode(data).decode())
+            file = NewFile(name=PurePosixPath(path).name, content_type=kind, base64=b64encode(data).decode())
             await self._add(InsertFiles(files=(file,)), len(data) * 4 // 3)
         await self._flush()
-        added_files = [file for file in self.proposal.head.files if file.id not in file_ids_before]
-        for path in paths:
-            name = PurePosixPath(path).name
-            added_file = next(
-                (file for file in added_files if file.name == name and file.size == len(self.plan.new_files[path])),
-                None,
-            )
-            if added_file is not None:
-                added_files.remove(added_file)
-                self.file_ids[path] = added_file.id
-        self.plan.link_converter.new_files = dict(self.file_ids)
+        added_ids = {
+            (file.name, file.size): file.id for file in self.proposal.head.files if file.id not in file_ids_before
+        }
+        for path, data in files.items():
+            if (added_id := added_ids.get((PurePosixPath(path).name, len(data)))) is not None:
+                self.file_ids[path] = added_id
 
     async def _insert(self, placement: local_changes.PagePlacement) -> None:
         version = self.plan.new_pages[placement.id]
