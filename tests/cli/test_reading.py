@@ -284,6 +284,20 @@ def test_page_is_found_with_and_without_accents(demo: CommandLine, tmp_path: Pat
     assert shown == {"title": "Über uns", "path": "uber-uns"}
 
 
+def test_diff_names_the_home_page_by_its_title(library: Path, tmp_path: Path) -> None:
+    demo = CommandLine(tmp_path).with_demo(library)
+    home = demo.run("api", "content.ListPages", "spaceId=handbook", "--demo").json["pages"][0]
+    request = demo.run("api", "change_requests.Create", "spaceId=handbook", "subject=x", "--demo").json
+    edit = {"operation": "update_page", "page": home["id"], "document": {"markdown": "# Handbook\n\nHello.\n"}}
+    at = ("spaceId=handbook", f"changeRequestId={request['id']}")
+    demo.run("api", "content.Edit", *at, f"changes:={json.dumps([edit])}", "--demo")
+    assert home["path"] == ""
+    for option in ((), ("--stat",)):
+        shown = demo.run("diff", f"handbook/{request['number']}", *option, "--demo").out
+        assert home["id"] not in shown
+        assert "Handbook  " in shown
+
+
 def test_search_in_a_new_folder_waits_until_its_pages_are_indexed(demo: CommandLine, tmp_path: Path) -> None:
     for number in range(80):
         (tmp_path / f"page-{number}.md").write_text(f"# Page {number}\n\n" + "## Tide\n\nhigh water\n\n" * 20)

@@ -58,6 +58,11 @@ class PageTexts:
         return (self.item.page.path or self.item.page.id) if self.item.page is not None else self.item.title
 
     @property
+    def name(self) -> str:
+        """The path of a page, or the name of a file or other object. The title of a home page, which has no path."""
+        return (self.item.page.path if self.item.page is not None else "") or self.item.title
+
+    @property
     def change(self) -> str:
         """How the page or file changed: the first of added, deleted, moved, renamed and edited that is true."""
         kinds = self.item.kinds

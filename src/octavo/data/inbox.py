@@ -343,16 +343,16 @@ class _InboxBuild:
             for review in reviews
             if review.reviewer.id != self._my_id and (review.revision is None or review.revision == request.revision)
         ]
-        objections = [
+        requests_for_changes = [
             review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._my_id
         ]
-        current_objections = [other for other in current_reviews if other.status == "changes-requested"]
+        current_requests_for_changes = [other for other in current_reviews if other.status == "changes-requested"]
         approvals = [other for other in current_reviews if other.status == "approved"]
-        if current_objections:
-            reason_text = f"{_reviewers(current_objections)} requested changes"
-            stamp = " ".join(sorted(objection.id for objection in current_objections))
-            self._add_reason(at, "changes requested", reason_text, _latest_time(current_objections), stamp)
-        elif approvals and not objections and request.status == "open" and not request.outdated:
+        if current_requests_for_changes:
+            reason_text = f"{_reviewers(current_requests_for_changes)} requested changes"
+            stamp = " ".join(sorted(review.id for review in current_requests_for_changes))
+            self._add_reason(at, "changes requested", reason_text, _latest_time(current_requests_for_changes), stamp)
+        elif approvals and not requests_for_changes and request.status == "open" and not request.outdated:
             merge_remark = self._merge_remark(request, reviews)
             if merge_remark is not None:
                 reason_text = f"approved by {_reviewers(approvals)}{merge_remark}"

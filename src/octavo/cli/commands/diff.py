@@ -170,8 +170,8 @@ def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:
         pages = sorted(pages, key=lambda each: each.old_markdown == each.new_markdown)
         write_untrusted("".join(_unified(each, options.context) for each in pages))
     elif options.stat:
-        width = max((len(each.path) for each in pages), default=0)
-        write_out("".join(f"{each.path:<{width}}  {_size(each)}\n" for each in pages))
+        width = max((len(each.name) for each in pages), default=0)
+        write_out("".join(f"{each.name:<{width}}  {_size(each)}\n" for each in pages))
     else:
         print_text(options, "\n".join(_page_text(options, each) for each in pages))
 
@@ -184,7 +184,7 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
     """Return the changes of a page as text, with colors on a terminal, else with marks: `[-removed-]{+added+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
-    head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
+    head = f"{style.color(f'{sign} {page.name}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
     head += f"  moved from {page.old_path}\n" if page.old_path else ""
     head += "".join(f"  {each}\n" for each in page.item.settings)
     if page.old_markdown == page.new_markdown:
