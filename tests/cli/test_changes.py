@@ -147,7 +147,7 @@ def test_unreachable_server_is_named(demo: CommandLine) -> None:
     environ = {"OCTAVO_BASE_URL": "http://127.0.0.1:9", "OCTAVO_API_KEY": "key-of-nobody-0123456789"}
     ran = demo.run("changes", environ=environ)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith("octavo: Could not load the change requests: could not connect")
+    assert ran.err.startswith("octavo: Could not load the change requests: the connection to")
 
 
 def test_key_is_hidden_from_filters(demo: CommandLine) -> None:

@@ -216,7 +216,7 @@ def test_proxy_that_does_not_respond_is_named_by_its_variable(home: CommandLine)
     assert ran.code == 1
     assert "secret-of-the-proxy" not in ran.out + ran.err
     check = find_check(ran, "Server", "error")
-    assert check["text"] == "could not connect to the proxy in HTTPS_PROXY: connection refused"
+    assert check["text"] == "the connection to the proxy in HTTPS_PROXY was refused"
     assert check["fix"] == "start the proxy, or correct or unset HTTPS_PROXY"
 
 

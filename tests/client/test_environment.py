@@ -70,7 +70,7 @@ async def test_invalid_no_proxy_entry_is_named(connect: Connect, monkeypatch: py
 
 async def test_unreachable_proxy_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", NOBODY)
-    with pytest.raises(NotSent, match="Could not connect to the proxy in all_proxy"):
+    with pytest.raises(NotSent, match="The connection to the proxy in all_proxy was refused"):
         await connect(FAR_AWAY)(ME)
 
 

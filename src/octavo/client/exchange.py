@@ -345,7 +345,7 @@ def _resolve(host: str, port: int) -> str:
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         ]
     except (OSError, UnicodeError):
-        raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
+        raise NotSent(f"There is no address for {host}. Check your network, then try again.") from None
     if not ip_addresses or not all(map(is_public, ip_addresses)):
         raise BadResponse(f"Octavo did not open the link to the file: {host} is on a private network.")
     return ip_addresses[0]

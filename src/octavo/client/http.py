@@ -273,7 +273,7 @@ def _to_api_error(
             )
         case httpx.ConnectTimeout():
             return NotSent(
-                f"Could not connect to {host} within {CONNECT_SECONDS:g} s. Check your network, then try again."
+                f"The connection to {host} took longer than {CONNECT_SECONDS:g} s. Check your network, then try again."
             )
         case httpx.PoolTimeout():
             return NotSent(f"Too many API requests to {host} at the same time. Try again.")
@@ -286,7 +286,7 @@ def _to_api_error(
         case httpx.NetworkError() | httpx.RemoteProtocolError():
             return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(only_reads)}")
         case _:
-            return Unsendable(f"Could not send the API request to {host}. Check the base URL.")
+            return Unsendable(f"The API request could not be sent to {host}. Check the base URL.")
 
 
 def _no_connection(error: Exception, host: str, connected_host: str) -> ApiError:
@@ -298,15 +298,15 @@ def _no_connection(error: Exception, host: str, connected_host: str) -> ApiError
                 "Check the URL. For a private certificate authority, set SSL_CERT_FILE or ca_file."
             )
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-            return TlsError(f"Could not set up a TLS connection to {host}. Check the URL and its port.")
+            return TlsError(f"The TLS connection to {host} failed. Check the URL and its port.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NotSent(f"Could not find {connected_host}. Check the name and your network, then try again.")
+        return NotSent(f"There is no address for {connected_host}. Check the name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         step = "Check the URL, and check that the server is running."
         if connected_host != host:
             step = f"Start the proxy, or correct or unset {connected_host.rpartition(' ')[2]}."
-        return NotSent(f"Could not connect to {connected_host}: connection refused. {step}")
-    return NotSent(f"Could not reach {connected_host}. Check your network, then try again.")
+        return NotSent(f"The connection to {connected_host} was refused. {step}")
+    return NotSent(f"There is no connection to {connected_host}. Check your network, then try again.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
