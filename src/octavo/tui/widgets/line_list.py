@@ -472,7 +472,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self.painter.discard_styles()
+        self.painter.discard()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0):
@@ -625,7 +625,6 @@ class ItemPainter:
         self._list = widget
         self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
         """Lines of each item, and their strips for each style of the cursor, by index of the item."""
-        self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
         """Filters of the app that change colors, as they were when the strips were painted."""
 
@@ -635,17 +634,9 @@ class ItemPainter:
     def discard_item(self, index: int) -> None:
         self._cache.pop(index, None)
 
-    def discard_styles(self) -> None:
-        """Forget all strips and styles, because the CSS has changed."""
-        self._cache.clear()
-        self._styles.clear()
-
     def style(self, name: str) -> Style:
         """Return the style of a component class, such as `line--bar`, without the style of the list below it."""
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self._list.get_visual_style(name, partial=True)
-        return style
+        return self._list.get_visual_style(name, partial=True)
 
     def strips_of_rows(self, rows: range) -> list[Strip]:
         """Return the strips for these rows of the screen."""
