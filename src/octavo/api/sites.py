@@ -37,7 +37,7 @@ class Proxy(Model):
 
 
 class AdaptiveContent(Model):
-    """The setting in a request: whether visitors see different content, depending on their claims."""
+    """The setting to send: whether visitors see different content, depending on their claims."""
 
     enabled: bool
 

@@ -253,7 +253,7 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
-    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. Here, `preposition` is `in`."""
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. Here, the preposition is `in`."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 

@@ -470,8 +470,9 @@ class UnsentIndex:
         return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return the unsent texts for `at` by page ID, or "" if they have no page. Texts about a whole change request
-        are left out. For a space, page edits in its change requests are included. `threads` are the threads of `at`."""
+        """Return the unsent texts for `at` by page ID. The key is empty for texts without a page. Texts about a whole
+        change request are left out. For a space, page edits in its change requests are included. `threads` are the
+        threads of `at`."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [

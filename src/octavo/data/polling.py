@@ -260,8 +260,8 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts what other users have changed, by comparing old and new responses. The user's merges are counted, too, and
-    the user's replies in threads of which only the number of replies is known."""
+    """Counts new threads, replies, reviews and change requests, and merges, by comparing old and new responses. Does
+    not count what the user did, except merges, and replies whose author is not known."""
 
     def __init__(self, my_id: str) -> None:
         self._my_id = my_id

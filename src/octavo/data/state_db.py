@@ -74,7 +74,7 @@ WRITE_TABLES = ("outbox", "sent", "once")
 
 
 class StateDb:
-    """The data of one profile (`namespace`) in `state.db`. Await the result of `write` until the data is on disk."""
+    """The data of one profile (`namespace`) in `state.db`. To wait until it is on disk, await the result of `write`."""
 
     def __init__(
         self,

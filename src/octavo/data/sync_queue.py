@@ -114,9 +114,10 @@ def recheck(
     page_counts: Mapping[str, int] | None = None,
     expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
 ) -> list[NeededResponse]:
-    """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Return them
-    `as_due`. Together, they have at most `max_pages` pages, but at least one is chosen. `expected_interval` returns the
-    expected time between changes of a response. `page_counts` has the number of pages by URL (1 if missing)."""
+    """Return responses to fetch although their fingerprints are unchanged, the most overdue first. Each response is a
+    copy from `as_due`. Together, they have at most `max_pages` pages, but the first is returned even if it has more.
+    `page_counts` has the number of pages by URL (1 if missing). `expected_interval` returns the expected time between
+    changes of a response."""
     page_counts = page_counts or {}
 
     def overdue(needed: NeededResponse) -> float:

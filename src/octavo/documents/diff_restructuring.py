@@ -123,7 +123,8 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
     def is_whole(node: Node) -> bool:
         if node.kind in _FRAMES and kept_texts.isdisjoint(leaf.text for leaf in node.leaves()):
             return True
-        # If one version has more copies of this container than the other, content of any copy may have moved out.
+        # Keep a container whole only if both versions have the same number of copies. Otherwise, content of any copy
+        # may have moved out.
         return old_counts[node.look_id] == new_counts[node.look_id]
 
     old_parts, new_parts = (list(_flatten_containers(side, is_whole)) for side in (old_nodes, new_nodes))

@@ -156,7 +156,8 @@ def _word_set(text: str) -> set[str]:
 def _split_or_joined_ranges(
     old: _TextVersion, new: _TextVersion, ranges: Sequence[DiffRange]
 ) -> list[tuple[range, range]]:
-    """Return the ranges of old and new texts that have nearly the same words, the most similar first."""
+    """Return pairs of a range of old texts and a range of new texts that have nearly the same words, the most similar
+    first. At least one range of each pair has several texts. `ranges` are ranges of words."""
     counts: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():

@@ -275,7 +275,8 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader of blocks with children. `texts` and `flags` are names of both attributes and JSON fields."""
+    """Return a function that reads a JSON node as a block of `kind` with children. `texts` and `flags` are the names of
+    the JSON fields that become attributes with the same names."""
     names, flag_names = ({name: name for name in each} for each in (texts, flags))
     return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 

@@ -81,8 +81,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the terms that a diff replaced. Most terms are returned again with the word before them, and again with
-    the word after them. If `keys` is given, return only terms in the blocks with these keys."""
+    """Return the terms that a diff replaced. Each term is returned up to three times: alone, with the word before, and
+    with the word after. If `keys` is given, return only terms in the blocks with these keys."""
     term_changes: dict[tuple[str, str, bool], TermChange] = {}
     for change, block in _texts(entries, keys):
         lines = [change.words] if isinstance(change, TextChange) else [line.words for line in change.lines]

@@ -185,7 +185,8 @@ class ProposalPlanner:
             if self.local.has(file) and self.local.is_changed(file)
         }
         entries = {entry.id: entry for entry in walk_entries(local_contents)}
-        # An interrupted proposal added the local pages that only the head has, so their local position is newer.
+        # An interrupted proposal sent the local pages that are in the head, but were not in the last pull. So their
+        # local position is newer.
         base_pages = page_trees.with_missing_pages(to_page_tree(pulled_contents), head_nodes, entries.keys())
         versions = (base_pages, head_nodes, to_page_tree(local_contents))
         order = merge_page_order(

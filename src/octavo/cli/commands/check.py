@@ -256,7 +256,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
             raise
         names_folder = "://" not in options.target and failure.code != FAILED
         hint = f"There is no folder {_target_label(options.target)}. " if names_folder else ""
-        code = USAGE if failure.code == FAILED else failure.code  # The exit code FAILED stands for findings.
+        code = USAGE if failure.code == FAILED else failure.code  # Here, FAILED means findings, not errors.
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
 
@@ -277,7 +277,8 @@ def _print_findings(options: argparse.Namespace, findings: Sequence[Finding], te
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print notes, findings (unless `is_printed`) and the summary. Paths begin with `prefix`. Return the exit code."""
+    """Print why the report is incomplete, the findings (unless `is_printed`) and, in the format `text`, the summary.
+    Paths begin with `prefix`. Return the exit code."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

@@ -158,7 +158,7 @@ async def _check_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> Ch
 
 
 async def _search_for_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> AlreadyDone | None:
-    if attempt.baseline is None:  # without a check, nothing was sent
+    if attempt.baseline is None:  # the check did not finish, so nothing was sent
         return None
     for review in (await send(reviews_op(attempt.op.at))).items:
         may_be_ours = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
@@ -172,7 +172,7 @@ async def _check_creation(send: Send, attempt: WriteAttempt[change_requests.Crea
 
 
 async def _search_for_creation(send: Send, attempt: WriteAttempt[change_requests.Create]) -> AlreadyDone | None:
-    if attempt.baseline is None:  # without a check, nothing was sent
+    if attempt.baseline is None:  # the check did not finish, so nothing was sent
         return None
     for draft in await _fetch_drafts_of_user(send, attempt):
         if draft.subject == safe_line(attempt.op.subject or "") and draft.id not in attempt.baseline:

@@ -158,7 +158,7 @@ class OutboxWorker:
             if entry.state == "sending":
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
             elif entry.state == "held" and not is_own and entry.held_until is not None and entry.held_until < now:
-                # The delay ended without a worker. A new delay gives time to undo.
+                # The delay ended while no process could send. A new delay gives time to undo.
                 await self._entries.apply(entry.id, partial(machine.restart_undo_delay, now=now))
         return True
 

@@ -173,7 +173,7 @@ class LocationFinder:
         self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
         self._file_lines = file_text.split("\n") if source != file_text else []
         if len(self._file_lines) != len(self._starts):
-            # If the file has more or fewer lines than the source, columns are counted in the source.
+            # The lines do not correspond, so columns are counted in the source.
             self._file_lines = []
 
     def location(self, start: int, end: int) -> FileRange:

@@ -213,7 +213,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEn
     """Return the entries of `SUMMARY.md`. Headings below level 1 start groups, and a divider ends a group."""
     top_entries: list[ContentsEntry] = []
     current_entries = top_entries
-    # Only a written ID is a slug: other headings get their ID from the title.
+    # Only an ID that the author wrote is a slug: other headings get their ID from the title.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
     for document in map(parse, _split_between_items(text)):
         if any(block.attrs.get("source") for block in document.walk()):

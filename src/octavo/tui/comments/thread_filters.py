@@ -178,7 +178,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, read the replies from the search index once for each search, and filter again."""
+        """If the list is filtered, read the replies from the search index in the background, then filter again. Replies
+        are read once, until the filter is empty again."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

@@ -171,8 +171,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title`. The text of its block is quoted if the page is hidden, or if `title` ends with a
-        colon. If an outdated thread has a hidden page, show `outdated_note`. Without `title`, show only the thread."""
+        """Show a thread. With `title`, show a heading above it: the title, and sometimes the quoted text of the block
+        and a note. The text is quoted if the page is not visible, or if `title` ends with a colon. The note
+        `outdated_note` is shown if the thread is outdated and the page is not visible."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)

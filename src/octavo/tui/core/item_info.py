@@ -95,7 +95,7 @@ def _iter_fields(
             case Model() if title := getattr(value, "title", ""):
                 yield _Field(f"{field_path}.title", short_label, long_label, title)
             case Model():
-                # A nested item with an ID stands for itself, so the short labels of its fields have no prefix.
+                # Fields of a nested item with an ID are clear without its name, so their short labels have no prefix.
                 has_id = "id" in type(value).model_fields
                 yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
             case _:

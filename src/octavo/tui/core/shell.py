@@ -176,5 +176,5 @@ def subscriptions_of(widget: Widget) -> Subscriptions:
 
 
 def stop_subscriptions(widget: Any) -> None:
-    """End the `subscriptions` of a widget or screen. Used as its method `on_unmount`."""
+    """End the `subscriptions` of a widget or screen. Widget classes use this function as their method `on_unmount`."""
     widget.subscriptions.stop()

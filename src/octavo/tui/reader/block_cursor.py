@@ -331,7 +331,7 @@ class Hints:
 
     @property
     def rows(self) -> set[int]:
-        """Rows of the pane that show a link with a hint. A link on several rows has its hint on the first."""
+        """Rows of the pane that show a part of a link with a hint. Only the first row of a link has the hint."""
         return {each.line for each in self.clickables}
 
     @property

@@ -106,8 +106,8 @@ class PageNavigation:
 
     @property
     def current_anchor(self) -> str:
-        """Anchor of the last heading at or above the selected block. At the end of the page, the last visible block
-        counts if the first visible block is selected. Empty if there is no heading above."""
+        """Anchor of the last heading at or above the selected block. If the page is scrolled to its end and the first
+        visible block is selected, the last visible block is used instead. Empty if there is no heading above."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""

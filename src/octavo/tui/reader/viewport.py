@@ -89,7 +89,7 @@ class Contents:
         return []
 
     def block_markdown(self, block: Block) -> str:
-        """Return the Markdown of a block. Empty if it is not known."""
+        """Return the Markdown of a block. Empty if its Markdown is not available."""
         return ""
 
     def find_chunk_index(self, expected_index: int, key: str) -> int:

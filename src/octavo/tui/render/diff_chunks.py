@@ -131,7 +131,8 @@ class DiffChunks:
 
 
 class ContextSize:
-    """Number of unchanged blocks that are shown around each change. Also the blocks that the user expanded."""
+    """How much unchanged text a diff shows: the number of blocks around each change, and the blocks that the user
+    expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 

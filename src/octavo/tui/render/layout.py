@@ -307,7 +307,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         lines = [squeeze(line, context.max_width(width)) for line in lines]
     owner: Block | None = block
     if (bounds := slice_bounds(block)) is not None:
-        # The cursor can stop at the start of a long block and at its children.
+        # The cursor stops at the first slice of a long block and at its children. It skips lines without an owner.
         owner = bounds.whole_block if bounds.is_first or not block.children else None
     for line in lines:
         if line.block is None or line.block is block:

@@ -112,7 +112,8 @@ def font_weight(path: str) -> int:
 
 
 class FormUploads:
-    """Uploads the files of a form, and puts their URLs into the request. Until `clear`, no file is uploaded twice."""
+    """Uploads the files of a form. In the request, replaces the path of each file, usually by its URL. Until `clear`,
+    no file is uploaded twice."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell

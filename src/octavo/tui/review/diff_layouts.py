@@ -323,7 +323,7 @@ class AllPagesLayout:
         return section is None or not (section.is_loaded or section.is_loading)
 
     def show(self) -> None:
-        """Show the headings of all changed pages, and load the pages near the cursor."""
+        """Show the headings of all changed pages, and load the pages in view and next to it."""
         revisions, pages = self._comparison.revisions, self._pages.reading_order
         if revisions is None:
             return
@@ -408,7 +408,7 @@ class AllPagesLayout:
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
             if not is_searching:
-                # All pages are loaded, so search again, now including matches above the cursor.
+                # The search loads no more pages, so search again, now including matches above the cursor.
                 self.pane.find_bar.content_changed()
                 self.pane.viewport.notify_moved()
         for section in [*self._sections_near_view(), *to_search]:

@@ -400,7 +400,7 @@ class Comparison:
             return None
         return changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
 
-    # Choosing the base
+    # Your last review, and the base
 
     @property
     def my_review(self) -> Review | None:

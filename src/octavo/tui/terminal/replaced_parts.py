@@ -22,7 +22,7 @@ def _names_in(code: CodeType) -> set[str]:
 
 def fingerprint(textual_class: type, name: str) -> int:
     """Return a hash of the names that a method or property uses, to notice if Textual has changed it. 0 if the class
-    has no method or property with this name."""
+    has no method or property with this name, or if it uses no names."""
     part = getattr_static(textual_class, name, None)
     function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)

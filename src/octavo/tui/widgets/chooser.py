@@ -304,7 +304,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     if title_match is not None:
         title_match = FuzzyMatch(title_match.score + _TITLE_BONUS, title_match.indexes)
     synonym_match = fuzzy_match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
-    # Whole words in a synonym count more than a title over which the letters are scattered.
+    # Whole words in a synonym count more than letters that are scattered over a title.
     if synonym_match is not None and synonym_match.score >= _WHOLE_WORD_SCORE * len(query.split()):
         return max(
             title_match, FuzzyMatch(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0

@@ -59,7 +59,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. During a search, it names the view of a choice that opens in another view."""
+        """Return the row of a choice. During a search, if the choice opens in another view, the row names that view."""
         row, view_name = super().draw(matched), matched.choice.view
         if matched.match is None or not view_name:
             return row

@@ -256,7 +256,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.replaced_at = monotonic() if remaining_index is not None else self.replaced_at
         self.cursor = self._nearest_selectable(index, 1)
         if keys and (not self.query_text or (remaining_index is not None and user_key in old_keys)):
-            # The neighbor of a removed item counts as selected by the user. An item that a filter selects does not.
+            # Remember the neighbor of a removed item as selected by the user, but not an item that a filter selects.
             self.last_selected_key = self.key
         self.lay_out_again()
         if keys and had_items:

@@ -186,7 +186,8 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return the offset at which the notifications hide the least, and how many cells of `uncovered` they hide."""
+        """Return the offset at which the notifications hide the least. Also return how many cells of the widgets that
+        should stay visible are hidden there."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
         lowest_row = max(0, screen.height - size.height - _ROWS_BELOW)

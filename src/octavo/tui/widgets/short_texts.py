@@ -139,7 +139,7 @@ def offline_since(as_of: datetime | None) -> str:
 
 
 def last_updated(moment: datetime) -> str:
-    """Return a text that stays true while it is shown: `Last updated at 14:05`, or with an age after a day."""
+    """Return a text that stays true while shown: `Last updated at 14:05`, or `Last updated 3 days ago` after a day."""
     return f"Last updated {lasting_age(moment)}"
 
 
