@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 from octavo.api.operation import load
-from octavo.tui.terminal.crash_report import FaultLog, fault_reports
+from octavo.tui.terminal.crash_report import FaultReportHandler, fault_reports
 from tests.benchmarks.terminal import THIS_TREE
 
 # With PYTHONDONTWRITEBYTECODE, every worker would compile all tests again. Programs of tests write bytecode anyway.
@@ -48,7 +48,7 @@ logging.getLogger("octavo").addHandler(RAISING)
 
 
 @pytest.fixture
-def faults(tmp_path: Path) -> Iterator[FaultLog]:
+def faults(tmp_path: Path) -> Iterator[FaultReportHandler]:
     """The reports of bugs in the rendering of blocks. The app continues after such a bug, as for a user."""
     logging.getLogger("octavo").removeHandler(RAISING)
     with fault_reports(tmp_path / "faults") as log:

@@ -279,7 +279,7 @@ async def test_found_page_has_its_path(index: SearchIndex) -> None:
     tree = PageTree(pages=(Page(id="p1", title="API", path="api", pages=(below,)),))
     index.add(content.ListPages(at=HERE), tree)
     index.flush()
-    assert await index.pages("docs") == (
+    assert await index.page_names("docs") == (
         ("p1", "API", "api/", ""),
         ("p2", "Overview", "api/overview", "api/overview.md"),
     )

@@ -409,7 +409,7 @@ async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer,
             try:
                 printer.print_response(response)
             except OutputFailure as failure:
-                raise (failure if request.outgoing.only_reads else failure.after_change()) from failure
+                raise (failure if request.outgoing.only_reads else failure.with_changes_note()) from failure
             return None
         async for item in client.raw_each(request):
             if printer.is_by_line:

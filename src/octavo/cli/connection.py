@@ -77,7 +77,7 @@ def run_connected(
             return await use_session(session) or 0
         except OutputFailure as failure:
             has_changed = any(not each.only_reads and not each.error for each in session.latest_requests())
-            raise (failure.after_change() if has_changed else failure) from failure
+            raise (failure.with_changes_note() if has_changed else failure) from failure
         finally:
             await session.close()
 

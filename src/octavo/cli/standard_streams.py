@@ -65,7 +65,7 @@ class Failure(Exception):
 class OutputFailure(Failure):
     """The output of a command could not be filtered or written."""
 
-    def after_change(self) -> Failure:
+    def with_changes_note(self) -> Failure:
         """Return this failure with a message that begins with the changes that the command has already made."""
         return Failure(f"The changes on the server were made. {self}", UNKNOWN)
 

@@ -343,9 +343,9 @@ class SearchIndex:
         """Return the numbers of indexed pages, threads and replies in `spaces`, or in all spaces if it is None."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
-    async def pages(self, space_id: str) -> tuple[PageName, ...]:
+    async def page_names(self, space_id: str) -> tuple[PageName, ...]:
         """Return the titles and paths of the pages of a space. Pages whose text is not loaded are included."""
-        return await asyncio.to_thread(self._read, partial(_pages, space_id), ())
+        return await asyncio.to_thread(self._read, partial(_page_names, space_id), ())
 
     async def pages_with(self, space_id: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
         """Return the indexed pages of a space, and which of them contain all words of at least one query."""
@@ -669,7 +669,7 @@ def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCo
     )
 
 
-def _pages(space_id: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
+def _page_names(space_id: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
     rows = db.execute(
         "SELECT page, title, page_path, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space_id]
     )

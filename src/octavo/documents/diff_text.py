@@ -201,9 +201,9 @@ class _ChangeBuilder:
     def words(self) -> tuple[TextPart, ...]:
         """Return the compared text. A new format of punctuation counts only if the text has no other change."""
         self._flush()
-        if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
+        if all(word.op == "equal" or _restyles_punctuation(word) for word in self._words):
             return tuple(self._words)
-        return tuple(TextPart("equal", word.run) if _is_on_punctuation(word) else word for word in self._words)
+        return tuple(TextPart("equal", word.run) if _restyles_punctuation(word) else word for word in self._words)
 
     def _continues(self, op: Op, token: Token, old: Token | None) -> bool:
         last = self._new[-1]
@@ -219,14 +219,14 @@ class _ChangeBuilder:
         self._new, self._old = [], []
 
 
-def _is_on_punctuation(word: TextPart) -> bool:
+def _restyles_punctuation(part: TextPart) -> bool:
     """Return whether only bold or italic of punctuation or white space changed, or only the link of white space."""
-    if word.op == "link":
-        return word.run.text.isspace()
-    if word.op != "format" or word.old is None or word.old.text != word.run.text:
+    if part.op == "link":
+        return part.run.text.isspace()
+    if part.op != "format" or part.old is None or part.old.text != part.run.text:
         return False
-    is_emphasis = word.old.marks ^ word.run.marks <= _EMPHASIS and style(word.old)[1:] == style(word.run)[1:]
-    return is_emphasis and _PUNCTUATION.fullmatch(word.run.text) is not None
+    is_emphasis = part.old.marks ^ part.run.marks <= _EMPHASIS and style(part.old)[1:] == style(part.run)[1:]
+    return is_emphasis and _PUNCTUATION.fullmatch(part.run.text) is not None
 
 
 def join_words(tokens: Iterable[Token]) -> tuple[Run, ...]:

@@ -317,10 +317,10 @@ class _Reader:
         last = blocks.pop()
         return opening, [*blocks, replace(last, gap=None)], last.gap or ""
 
-    def _skip_blank(self, number: int, stop: int) -> int:
-        while number < stop and not self._lines[number].strip():
-            number += 1
-        return number
+    def _skip_blank(self, position: int, stop: int) -> int:
+        while position < stop and not self._lines[position].strip():
+            position += 1
+        return position
 
     def _line_break_before(self, end: int) -> str:
         """Return the line break at the end of the line before `end`. Empty if that line ends without one."""
@@ -522,52 +522,52 @@ def _fence(line: str) -> re.Match[str] | None:
 def find_fences(lines: list[str]) -> dict[int, int]:
     """Return a map from the line that opens a code fence to the line that closes it. Unclosed fences are left out."""
     closing_fences: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
-    for number, line in enumerate(lines):
+    for line_index, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closing_fences and stripped == stripped[0] * len(stripped):
-            closing_fences[stripped[0]].append((number, len(stripped)))
+            closing_fences[stripped[0]].append((line_index, len(stripped)))
     # `longest_from[i]` is the length of the longest closing fence from index i on. A longer opening fence stays open.
     longest_from = {
         sign: list(accumulate((length for _, length in reversed(lines_and_lengths)), max))[::-1]
         for sign, lines_and_lengths in closing_fences.items()
     }
     closing_line_of: dict[int, int] = {}
-    number = 0
-    while number < len(lines):
-        marker = LIST_MARKER.match(lines[number])
-        if fence := _fence(lines[number][marker.end() :] if marker else lines[number]):
+    line_index = 0
+    while line_index < len(lines):
+        marker = LIST_MARKER.match(lines[line_index])
+        if fence := _fence(lines[line_index][marker.end() :] if marker else lines[line_index]):
             sign, later_fences = fence[1][0], closing_fences[fence[1][0]]
-            index = bisect_left(later_fences, (number + 1, 0))
+            index = bisect_left(later_fences, (line_index + 1, 0))
             if index < len(later_fences) and longest_from[sign][index] >= len(fence[1]):
                 while later_fences[index][1] < len(fence[1]):
                     index += 1
-                closing_line_of[number] = number = later_fences[index][0]
-        number += 1
+                closing_line_of[line_index] = line_index = later_fences[index][0]
+        line_index += 1
     return closing_line_of
 
 
 def _closing_lines(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
     closing_lines: dict[int, int] = {}
     open_lines: dict[str, list[int]] = {}
-    number = 0
-    while number < len(lines):
-        if number in fences:
-            number = fences[number] + 1
+    line_index = 0
+    while line_index < len(lines):
+        if line_index in fences:
+            line_index = fences[line_index] + 1
             continue
-        line = lines[number]
+        line = lines[line_index]
         if tag_match := _TAG.match(line):
             name = tag_match[1]
             if not name.startswith("end"):
-                open_lines.setdefault("%" + name, []).append(number)
+                open_lines.setdefault("%" + name, []).append(line_index)
             elif open_lines.get("%" + name[3:]):
-                closing_lines[open_lines["%" + name[3:]].pop()] = number
+                closing_lines[open_lines["%" + name[3:]].pop()] = line_index
         elif "<" in line:
             for html_match in _HTML_TAG.finditer(line):
                 name = html_match[2].lower()
                 if not html_match[1]:
-                    open_lines.setdefault(name, []).append(number)
+                    open_lines.setdefault(name, []).append(line_index)
                 elif open_lines.get(name):
-                    closing_lines[open_lines[name].pop()] = number
-        number += 1
+                    closing_lines[open_lines[name].pop()] = line_index
+        line_index += 1
     return closing_lines
 
 

@@ -97,10 +97,10 @@ class ProposalPlan:
             (len(self.moved), "moved"),
             (len(self.deletions), "deleted"),
         )
-        words = [(count, word) for count, word in counts if count]
+        counts_and_words = [(count, word) for count, word in counts if count]
         parts = [
             f"{count} {'page' if count == 1 else 'pages'} {word}" if number == 0 else f"{count} {word}"
-            for number, (count, word) in enumerate(words)
+            for number, (count, word) in enumerate(counts_and_words)
         ]
         if files := len(self.new_files):
             parts.append(f"{files} {'file' if files == 1 else 'files'} added")

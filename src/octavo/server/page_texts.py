@@ -137,11 +137,11 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
-    by_file = (item for item in items if (item.get("git") or {}).get("path") == path)
-    by_id = (item for item in items if item["id"] in (reference, stem))
-    by_folded_file = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
-    by_title = (item for item in items if page_trees.page_slug(item["title"]) == page_trees.page_slug(stem))
-    return next(by_file, None) or next(by_id, None) or next(by_folded_file, None) or next(by_title, None)
+    with_path = (item for item in items if (item.get("git") or {}).get("path") == path)
+    with_id = (item for item in items if item["id"] in (reference, stem))
+    with_similar_path = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
+    with_title = (item for item in items if page_trees.page_slug(item["title"]) == page_trees.page_slug(stem))
+    return next(with_path, None) or next(with_id, None) or next(with_similar_path, None) or next(with_title, None)
 
 
 @dataclass

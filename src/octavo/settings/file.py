@@ -268,7 +268,7 @@ def quoted(value: object) -> str:
 
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
-_KEYS = (
+_KEYBOARD_KEYS = (
     *(
         "escape",
         "enter",
@@ -299,7 +299,7 @@ def why_not_keys(keys: object) -> str:
     if not unknown:
         return "contains an empty key. The key , is named comma"
     *modifiers, last = unknown.split("+")
-    names = [*_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYS
+    names = [*_KEYBOARD_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYBOARD_KEYS
     return (
         f"contains {unknown!r}, which is not a key.{did_you_mean(unknown, names)} "
         "Examples of keys are d, D, f5, ctrl+d, enter, and space"
@@ -311,7 +311,7 @@ def is_key(key: str) -> bool:
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     if not all(each in _MODIFIERS for each in modifiers):
         return False
-    return len(last) == 1 or last in _KEYS or _is_character(last)
+    return len(last) == 1 or last in _KEYBOARD_KEYS or _is_character(last)
 
 
 def _is_character(name: str) -> bool:

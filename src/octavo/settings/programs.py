@@ -176,7 +176,7 @@ def _custom_command_problems(section: Section) -> Iterator[tuple[str, str]]:
     if why := why_not_keys(section["key"]) if "key" in section else "":
         yield "key", why
     kinds = section.get("in")
-    if not (isinstance(kinds, list) and kinds and all(_is_line(each) for each in kinds)):
+    if not (isinstance(kinds, list) and kinds and all(_is_short_line(each) for each in kinds)):
         yield "in", 'must be a list of items, such as ["change", "thread"]'
     elif unknown := next((each for each in kinds if each not in ITEM_KINDS), ""):
         yield (
@@ -263,13 +263,13 @@ def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _choice_problems(section, "columns", COLUMNS)
     for field in ("mask", "spaces", "env"):
         values = section.get(field, [])
-        if not (isinstance(values, list) and all(_is_line(each) for each in values)):
+        if not (isinstance(values, list) and all(_is_short_line(each) for each in values)):
             yield field, "must be a list of texts"
         elif field == "mask" and (unknown := next((each for each in values if each not in MASKS), "")):
             yield field, f"contains {quoted(unknown)}.{did_you_mean(unknown, MASKS)} The parts are {', '.join(MASKS)}"
         elif field == "env" and (forbidden_name := next((each for each in values if not _is_allowed(each)), "")):
             yield field, f"contains {quoted(forbidden_name)}, which is not a variable that linters can get"
-    if not (section.get("folder") is None or _is_line(section["folder"])):
+    if not (section.get("folder") is None or _is_short_line(section["folder"])):
         yield "folder", "must be the path of a folder"
     for field in ("auto", "blocks"):
         if not isinstance(section.get(field, False), bool):
@@ -286,10 +286,10 @@ def _choice_problems(
 
 
 def _is_command(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and 0 < len(value) <= _MAX_ARGUMENTS and all(map(_is_line, value))
+    return isinstance(value, list) and 0 < len(value) <= _MAX_ARGUMENTS and all(map(_is_short_line, value))
 
 
-def _is_line(value: object) -> bool:
+def _is_short_line(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _MAX_ARGUMENT_LENGTH and value.isprintable()
 
 

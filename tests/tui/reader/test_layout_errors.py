@@ -21,7 +21,7 @@ from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, StyledText
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.terminal.crash_report import FaultLog
+from octavo.tui.terminal.crash_report import FaultReportHandler
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SOURCE = """# Tides
@@ -59,7 +59,7 @@ def page_with_fault(source: str = SOURCE) -> Document:
     return document._replace(blocks=tuple(map(with_fault, document.blocks)))
 
 
-async def test_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
+async def test_block_that_fails_to_render_shows_its_source(faults: FaultReportHandler) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 40)) as pilot:
         app.pane.show(page_with_fault(), key="p")
@@ -83,7 +83,7 @@ async def test_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> 
     assert report.stat().st_mode & 0o777 == 0o600
 
 
-async def test_block_that_fails_to_paint_shows_its_source(faults: FaultLog) -> None:
+async def test_block_that_fails_to_paint_shows_its_source(faults: FaultReportHandler) -> None:
     app = PaneApp(PageView())
     no_style: Any = "none"
     async with app.run_test(size=(60, 20)) as pilot:
@@ -103,7 +103,7 @@ async def test_block_that_fails_to_paint_shows_its_source(faults: FaultLog) -> N
     assert len(faults.reports) == 1
 
 
-async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
+async def test_change_that_fails_to_render_shows_its_source(faults: FaultReportHandler) -> None:
     old, new = parse(SOURCE.replace("Last words.", "Words.")), page_with_fault(SOURCE.replace("Before", "After"))
     app = PaneApp(DiffView())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -118,7 +118,7 @@ async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) ->
     assert faults.reports
 
 
-def test_comment_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
+def test_comment_block_that_fails_to_render_shows_its_source(faults: FaultReportHandler) -> None:
     lines = lay_out(page_with_fault().blocks, 50, Styles.plain(), source=SOURCE)
     shown = "\n".join(line.text for line in lines)
     assert "paragraph, shown as source" in shown
@@ -127,7 +127,7 @@ def test_comment_block_that_fails_to_render_shows_its_source(faults: FaultLog) -
     assert faults.reports
 
 
-def test_unreadable_block_shows_its_source(faults: FaultLog) -> None:
+def test_unreadable_block_shows_its_source(faults: FaultReportHandler) -> None:
     no_run: Any = 7
     document = parse(SOURCE)
     wrong = document.blocks[1]._replace(runs=(no_run,))
@@ -140,7 +140,7 @@ def test_unreadable_block_shows_its_source(faults: FaultLog) -> None:
     assert faults.reports
 
 
-def test_slice_that_fails_to_render_shows_its_own_source(faults: FaultLog) -> None:
+def test_slice_that_fails_to_render_shows_its_own_source(faults: FaultReportHandler) -> None:
     items = [f"* item {at} {'and its words ' * 20}\n" for at in range(200)]
     items[100] = f"* {FAILING_TEXT}\n"
     source = "".join(items)
@@ -150,7 +150,7 @@ def test_slice_that_fails_to_render_shows_its_own_source(faults: FaultLog) -> No
     assert shown.count("shown as source") == 1
 
 
-async def test_failing_deferred_content_does_not_stop_others(faults: FaultLog) -> None:
+async def test_failing_deferred_content_does_not_stop_others(faults: FaultReportHandler) -> None:
     async def find(key: int) -> int | None:
         return 10 // key
 
@@ -166,7 +166,7 @@ async def test_failing_deferred_content_does_not_stop_others(faults: FaultLog) -
     assert "ZeroDivisionError" in report.read_text()
 
 
-def test_error_is_reported_once_per_place_without_secrets(faults: FaultLog) -> None:
+def test_error_is_reported_once_per_place_without_secrets(faults: FaultReportHandler) -> None:
     def fail() -> int:
         raise ValueError("gb_api_abcdefgh is wrong")
 
@@ -176,7 +176,7 @@ def test_error_is_reported_once_per_place_without_secrets(faults: FaultLog) -> N
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, asyncio.CancelledError, SystemExit])
-def test_error_outside_blocks_is_raised(faults: FaultLog, error: type[BaseException]) -> None:
+def test_error_outside_blocks_is_raised(faults: FaultReportHandler, error: type[BaseException]) -> None:
     def fail() -> int:
         raise error
 

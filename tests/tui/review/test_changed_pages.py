@@ -67,7 +67,9 @@ def test_changes_of_a_page_share_an_entry() -> None:
 def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
     entries = changed_pages(changes_between(BEFORE, AFTER))
     marks = PageMarks(
-        viewed={"third"}, changed_since_viewed={"new"}, sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)}
+        viewed_keys={"third"},
+        changed_since_viewed={"new"},
+        sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)},
     )
     assert tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
         "|Guides|dim",

@@ -221,7 +221,7 @@ class Search:
         title_words: set[str] = set()
         for space in self._spaces[:_MAX_TREES]:
             if self._options.offline:
-                titles: Sequence[str] = [each.title for each in await self._session.search_index.pages(space.id)]
+                titles: Sequence[str] = [each.title for each in await self._session.search_index.page_names(space.id)]
             else:
                 titles = [each.title for each in (await self._live.cached_or_fetch(ListPages(at=space.ref))).walk()]
             title_words |= {word for title in titles for word in re.findall(r"\w{3,}", fold(title))}

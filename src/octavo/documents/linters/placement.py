@@ -163,10 +163,10 @@ def _code_points(line: str, column: int, column_unit: ColumnUnit) -> int:
     """Return the index in a line for a column that a linter counted in the unit `column_unit`."""
     if column_unit == "code-points":
         return min(max(column - 1, 0), len(line))
-    width = 1 if column_unit == "bytes" else 2
+    unit_size = 1 if column_unit == "bytes" else 2
     encoded = line.encode("utf-8" if column_unit == "bytes" else "utf-16-le", "surrogatepass")
     units = column if column_unit == "utf-16-0" else max(column - 1, 0)
-    bytes_before = encoded[: units * width]
+    bytes_before = encoded[: units * unit_size]
     return len(bytes_before.decode("utf-8" if column_unit == "bytes" else "utf-16-le", "ignore"))
 
 

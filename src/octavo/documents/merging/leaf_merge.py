@@ -342,15 +342,17 @@ def _with_columns(tables: Versions[SourceBlock], version: int, columns_of: list[
         cell_of = dict(zip(columns_of[version_number], split_cells(line), strict=True))
         return with_cells(line, [cell_of.get(each, cell) for each, cell in zip(result, missing_cells, strict=True)])
 
-    def row(block: SourceBlock, version_number: int) -> SourceBlock:
+    def merged_row(block: SourceBlock, version_number: int) -> SourceBlock:
         if block.replaced_blocks is not None:
-            replaced_rows = tuple(row(each, version_number) for each in block.replaced_blocks)
-            return replace(row(replace(block, replaced_blocks=None), 0), replaced_blocks=replaced_rows)
+            replaced_rows = tuple(merged_row(each, version_number) for each in block.replaced_blocks)
+            return replace(merged_row(replace(block, replaced_blocks=None), 0), replaced_blocks=replaced_rows)
         blank = "<td></td>" if is_html(block.head) else " "
         move = block.move
         if move is not None:
             move = replace(
-                move, base=row(move.base, 0), other=tuple(row(each, 3 - version_number) for each in move.other)
+                move,
+                base=merged_row(move.base, 0),
+                other=tuple(merged_row(each, 3 - version_number) for each in move.other),
             )
         return replace(block, head=with_merged_columns(block.head, version_number, [blank] * len(result)), move=move)
 
@@ -360,4 +362,6 @@ def _with_columns(tables: Versions[SourceBlock], version: int, columns_of: list[
         )
         for number, text in enumerate(_head_lines(table))
     ]
-    return replace(table, head="\n".join(lines), children=tuple(row(each, version) for each in table.children or ()))
+    return replace(
+        table, head="\n".join(lines), children=tuple(merged_row(each, version) for each in table.children or ())
+    )

@@ -259,9 +259,9 @@ class _RevisionMerger:
     def pages(
         self, result_order: PageOrder, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
     ) -> Pages:
-        def pages_below(parent: str | None) -> Pages:
+        def pages_below(parent_id: str | None) -> Pages:
             result = []
-            for page_id in result_order.children.get(parent, ()):
+            for page_id in result_order.children.get(parent_id, ()):
                 page = self._node(page_id, base.get(page_id), main.get(page_id), proposed.get(page_id))
                 if page["type"] in ("document", "group"):
                     page["pages"] = pages_below(page_id)

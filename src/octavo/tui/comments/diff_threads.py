@@ -62,30 +62,30 @@ class SuggestionDiffs:
             self._results.clear()
             self._on_change()
 
-    def _result(self, block: BlockId, text: str) -> str:
-        if (block, text) not in self._results and self._page_text and block in self._sources:
-            self._results[block, text] = ""
-            self._shell().background(self._try_apply(block, text, self._page_text))
-        return self._results.get((block, text), "")
+    def _result(self, block_id: BlockId, text: str) -> str:
+        if (block_id, text) not in self._results and self._page_text and block_id in self._sources:
+            self._results[block_id, text] = ""
+            self._shell().background(self._try_apply(block_id, text, self._page_text))
+        return self._results.get((block_id, text), "")
 
-    async def _try_apply(self, block: BlockId, text: str, page_text: str) -> None:
-        source, old_page = self._sources[block]
+    async def _try_apply(self, block_id: BlockId, text: str, page_text: str) -> None:
+        source, old_page = self._sources[block_id]
         is_lost = await asyncio.to_thread(has_fewer_blocks, page_text, old_page, source)
         apply = partial(apply_suggestion, is_equal_block_lost=is_lost)
-        applied = await asyncio.to_thread(apply, page_text, block[2], source, text)
+        applied = await asyncio.to_thread(apply, page_text, block_id[2], source, text)
         if page_text == self._page_text:
-            self._results[block, text] = applied.kind
+            self._results[block_id, text] = applied.kind
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
         """Return the diffs of all suggestions in `message`. Start to load missing diffs. Empty until all are loaded."""
         suggestions = find_suggestions(message.body.text)
-        if not suggestions or (block := _block_id(thread)) is None:
+        if not suggestions or (block_id := _block_id(thread)) is None:
             return ()
-        if texts := [suggestion.text for suggestion in suggestions if (block, suggestion.text) not in self._diffs]:
-            self._diffs |= {(block, text): None for text in texts}
-            self._shell().background(self._compare(at, block, texts))
-        diffs = [self._diffs[block, suggestion.text] for suggestion in suggestions]
+        if texts := [suggestion.text for suggestion in suggestions if (block_id, suggestion.text) not in self._diffs]:
+            self._diffs |= {(block_id, text): None for text in texts}
+            self._shell().background(self._compare(at, block_id, texts))
+        diffs = [self._diffs[block_id, suggestion.text] for suggestion in suggestions]
         loaded_diffs = tuple(diff for diff in diffs if diff is not None)
         return loaded_diffs if len(loaded_diffs) == len(diffs) else ()
 
@@ -93,19 +93,19 @@ class SuggestionDiffs:
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
         """Return the lines of `message` with suggestions as word diffs. None unless it has any and all are loaded."""
-        diffs, block = self.diffs(at, thread, message), _block_id(thread)
-        if not diffs or block is None:
+        diffs, block_id = self.diffs(at, thread, message), _block_id(thread)
+        if not diffs or block_id is None:
             return None
         # Notes are above the diff, because the end of the diff may be out of view.
         notes = [
-            _result_note(self._result(block, suggestion.text), styles)
+            _result_note(self._result(block_id, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)
         ]
         lines: list[Line] = _lines_with_suggestions(message.body.text, diffs, width, styles, notes)
         return lines
 
-    async def _compare(self, at: Discussion, block: BlockId, texts: list[str]) -> None:
-        page, revision, key = block
+    async def _compare(self, at: Discussion, block_id: BlockId, texts: list[str]) -> None:
+        page, revision, key = block_id
         live = self._shell().session.live
         content_ref = at.revision_ref(revision) if revision else at
         op = content.GetPage(at=content_ref, page_id=page, format="markdown")
@@ -117,9 +117,9 @@ class SuggestionDiffs:
         source = await asyncio.to_thread(find_block_source, markdown, key)
         if source is None:
             return
-        self._sources[block] = source, markdown
+        self._sources[block_id] = source, markdown
         for text in texts:
-            self._diffs[block, text] = await asyncio.to_thread(_compare, source, text)
+            self._diffs[block_id, text] = await asyncio.to_thread(_compare, source, text)
         self._on_change()
 
 

@@ -258,7 +258,7 @@ class SearchScreen(Dialog[None]):
 
     async def _page_titles(self, space_id: str) -> PageTitles:
         if space_id not in self._titles:
-            pages = await self.shell.session.search_index.pages(space_id)
+            pages = await self.shell.session.search_index.page_names(space_id)
             # Run in a background thread, because a space may have 50,000 pages.
             self._titles[space_id] = await asyncio.to_thread(PageTitles, space_id, pages)
         return self._titles[space_id]

@@ -240,7 +240,7 @@ def block_chunks(document: Document | None) -> Iterator[DiffChunk]:
         yield from split_chunk(DiffChunk("block", block))
 
 
-SIDE_BY_SIDE_WIDTH = 100
+MIN_SIDE_BY_SIDE_WIDTH = 100
 """Minimum width in cells at which main, change request and base are shown side by side."""
 _NUMBER_WIDTH = 5
 """Width in cells of the line numbers, which conflicts do not show."""
@@ -412,7 +412,7 @@ def _render_sides(context: LayoutContext, conflict: ConflictView, decision: Conf
         (decision.side_name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing_note),
         ("Base", "", block_chunks(base), base.source if base is not None else "", unknown_note),
     ]
-    is_wide = width >= SIDE_BY_SIDE_WIDTH
+    is_wide = width >= MIN_SIDE_BY_SIDE_WIDTH
     column_width = (width - 6) // 3 if is_wide else width
     columns = []
     for (name, key, chunks, source, empty_note), side in zip(sides, (*SIDES, "base"), strict=True):

@@ -129,12 +129,12 @@ async def redirect_details(live: Live, arguments: Arguments, redirect: redirects
     """Return where a redirect leads, and how many redirects of the site are broken. Raises ApiError."""
     result = await test_link(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
-    page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
+    page = await _page_phrase(live, arguments["at"], redirect) if is_direct else ""
     details = [("leads to", result.chain.description), ("target", page or result.target), ("redirects", result.summary)]
     return [detail for detail in details if detail[1]]
 
 
-async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
+async def _page_phrase(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
     structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
@@ -213,8 +213,8 @@ def _describe_end(structure: site_structure.SiteStructure, chain: RedirectChain,
         url = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
         if last_url.startswith(f"{url.rstrip('/')}/") and len(url) >= len(longest_url):
             longest_url, title = url, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
-    is_page = longest_url and last_url.rstrip("/") != longest_url.rstrip("/")
-    return f"a page in the {title}" if is_page else f"the {title}" if title else ""
+    is_below_part = bool(longest_url) and last_url.rstrip("/") != longest_url.rstrip("/")
+    return f"a page in the {title}" if is_below_part else f"the {title}" if title else ""
 
 
 def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str]) -> str | None:

@@ -66,7 +66,7 @@ def unchanged_pages_with_comments(
 class PageMarks:
     """Marks and counts that the tree shows beside its pages."""
 
-    viewed: Collection[str] = ()
+    viewed_keys: Collection[str] = ()
     changed_since_viewed: Collection[str] = ()
     """Keys of the pages that changed after you viewed them."""
     thread_counts: Mapping[str, int] = field(default_factory=dict)
@@ -161,7 +161,7 @@ def _position_after(siblings: Sequence[str], placed_nodes: Sequence[tuple[str, S
 
 
 def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
-    is_viewed = page.key in marks.viewed
+    is_viewed = page.key in marks.viewed_keys
     viewed_mark = "✓" if is_viewed else "•" if page.key in marks.changed_since_viewed else " "
     size = marks.sizes.get(page.key) if page.changes else None
     unsent = marks.unsent.get(page.key, ())

@@ -270,8 +270,8 @@ def _short_url(site: Site) -> str:
 
 
 @dataclass(frozen=True)
-class MovedPage:
-    """Page that a merge moves or deletes. Its old URL needs a redirect."""
+class PageToRedirect:
+    """Page that a merge moves or deletes. Without a redirect, its old URL leads to no page."""
 
     title: str
     path: str
@@ -279,12 +279,12 @@ class MovedPage:
     """Path after the merge. None if the page is deleted."""
 
 
-def find_moved_pages(old_tree: PageTree, new_tree: PageTree) -> tuple[MovedPage, ...]:
+def find_pages_to_redirect(old_tree: PageTree, new_tree: PageTree) -> tuple[PageToRedirect, ...]:
     """Return the pages whose old path would lead to no page after the merge. Includes subpages of moved pages."""
     new_paths = {page.id: page.path or "" for page in new_tree.walk() if _has_path(page)}
     used_paths = set(new_paths.values())
     return tuple(
-        MovedPage(page.title or "Untitled", page.path or "", new_paths.get(page.id))
+        PageToRedirect(page.title or "Untitled", page.path or "", new_paths.get(page.id))
         for page in old_tree.walk()
         if _has_path(page) and new_paths.get(page.id) != page.path and page.path not in used_paths
     )
@@ -299,7 +299,7 @@ async def check_redirects(
 ) -> tuple[InfoRow, ...]:
     """Return a row that says whether redirects exist for the old paths of moved and deleted pages. `sites` are the
     published sites of the space, None if unknown."""
-    moved_pages = find_moved_pages(trees.old_tree, trees.new_tree)
+    moved_pages = find_pages_to_redirect(trees.old_tree, trees.new_tree)
     if not moved_pages:
         return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)
     moved_text = f"{short_texts.plural(len(moved_pages), 'page')} moved or deleted"

@@ -235,10 +235,10 @@ class RevertPlan:
 
 
 async def load_revisions(
-    live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None
+    live: Live, space: SpaceRef, change_request: ChangeRequest, later_id: str | None
 ) -> RevertRevisions | None:
-    """Load the revisions before and after a merge, and the later revision with the ID `now` (None for current main).
-    None if the server does not return the revisions of the merge. Raises ApiError."""
+    """Load the revisions before and after a merge, and the later revision `later_id` (None for current main). None if
+    the server does not return the revisions of the merge. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merge_revision = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
@@ -246,7 +246,11 @@ async def load_revisions(
     parents = [parent for parent in merge_revision.parents if parent != change_request.revision]
     if not parents:
         return None
-    later = live.cached_or_fetch(content.Get(at=space.revision_ref(now))) if now else live.fetch(content.Get(at=space))
+    later = (
+        live.cached_or_fetch(content.Get(at=space.revision_ref(later_id)))
+        if later_id
+        else live.fetch(content.Get(at=space))
+    )
     before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=space.revision_ref(parents[0]))), later)
     return RevertRevisions(before, merge_revision, current)
 

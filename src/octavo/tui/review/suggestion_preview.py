@@ -103,8 +103,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
                 included_threads = self._threads_to_apply()
                 texts = [text for thread in included_threads for text in suggested_texts(thread, thread)]
                 outcome = await preview_suggestions(live, self._at, revision, texts)
-                results = zip(included_threads, outcome.results, strict=True)
-                inapplicable = {thread.id: result for thread, (_, result) in results if result != "applied"}
+                threads_and_results = zip(included_threads, outcome.results, strict=True)
+                inapplicable = {thread.id: result for thread, (_, result) in threads_and_results if result != "applied"}
                 if not inapplicable:
                     break
                 self._inapplicable |= inapplicable

@@ -143,11 +143,11 @@ def open_replace_dialog(
     app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
 ) -> None:
     """Open the dialog that lists the edits. If the user confirms, replace the term in `rows` and call `on_done`."""
-    pages = _by_page(rows)
+    pages_and_matches = _by_page(rows)
 
     lines: list[Content] = []
     listed = 0
-    for page_matches, matches in pages:
+    for page_matches, matches in pages_and_matches:
         if listed >= MAX_LISTED:
             break
         lines.append(Content.styled(page_matches.page.title or "Untitled", "bold"))
@@ -155,26 +155,27 @@ def open_replace_dialog(
         listed += min(len(matches), MAX_LISTED - listed)
     if len(rows) > listed:
         lines.append(Content(f"{len(rows) - listed} more places are listed in the view behind this dialog."))
-    intro = f"Changes {plural(len(pages), 'page')} of #{term_search.change_request.number} in this change request only."
+    pages_text = plural(len(pages_and_matches), "page")
+    intro = f"Changes {pages_text} of #{term_search.change_request.number} in this change request only."
     undo_note = "Pages that were edited in the meantime are skipped. You can undo the edit by pressing u."
     dialog = ConfirmDialog(
         f"Replace “{term_search.term.old}” in {plural(len(rows), 'place')}?",
         verb="Replace",
         intro=Content("\n").join([Content(intro), Content(undo_note), Content(""), *lines]),
     )
-    app.ask(dialog, lambda _: _replace(app, term_search, pages, on_done))
+    app.ask(dialog, lambda _: _replace(app, term_search, pages_and_matches, on_done))
 
 
 def _replace(
     app: Shell,
     term_search: TermSearch,
-    pages: Sequence[tuple[PageMatches, tuple[TermMatch, ...]]],
+    pages_and_matches: Sequence[tuple[PageMatches, tuple[TermMatch, ...]]],
     on_done: Callable[[], None],
 ) -> None:
     live, at, number = app.session.live, term_search.at, term_search.change_request.number
     replacements = [
         PageReplacement(page_matches.page.id, page_matches.page.title or "Untitled", page_matches.text, matches)
-        for page_matches, matches in pages
+        for page_matches, matches in pages_and_matches
     ]
 
     async def send() -> SendResult[TermOutcome]:

@@ -33,7 +33,7 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
     return Text(f"Octavo crashed: {summary}\n{location}\n{drafts}\n")
 
 
-class FaultLog(logging.Handler):
+class FaultReportHandler(logging.Handler):
     """Log handler that writes a report file for each logged error, but only once for each error type and line."""
 
     def __init__(self, folder: Path) -> None:
@@ -57,9 +57,9 @@ class FaultLog(logging.Handler):
 
 
 @contextmanager
-def fault_reports(folder: Path) -> Iterator[FaultLog]:
+def fault_reports(folder: Path) -> Iterator[FaultReportHandler]:
     """Write a report file in `folder` for each error that is logged inside the `with` block."""
-    faults, log = FaultLog(folder), logging.getLogger("octavo")
+    faults, log = FaultReportHandler(folder), logging.getLogger("octavo")
     log.addHandler(faults)
     try:
         yield faults
