@@ -408,7 +408,7 @@ def own_id(item: Any) -> str | None:
 
 
 def identity(item: Any) -> str:
-    """Return the ID of an item, or if it has none, the item as JSON. Equal identities mean repeated items."""
+    """Return the ID of an item, else the item as JSON. Items of a list with the same identity are the same item."""
     return own_id(item) or to_json(item).decode()
 
 

@@ -233,7 +233,7 @@ def delete_editor_file(options: argparse.Namespace) -> None:
 
 
 async def prepare_writes(session: Session) -> None:
-    """Load the user, whom the outbox needs for writes. Raises ApiError, or Failure if the session is read-only."""
+    """Load the user, and set the account of the outbox. Raises ApiError, or Failure if the session is read-only."""
     if session.read_only_reason:
         raise Failure(session.read_only_reason, NOT_ALLOWED, error="read-only")
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)

@@ -86,8 +86,8 @@ class OpenFolder:
         return platform
 
     def load_changes(self) -> bool:
-        """Load changed files, and return whether this made a new revision. Returns False without a check while another
-        step runs, soon after the last check, and after `close`. Raises OSError."""
+        """Load changed files, and return whether this made a new revision. Returns False without a check while a load
+        or the indexing runs, soon after the last check, and after `close`. Raises OSError."""
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False

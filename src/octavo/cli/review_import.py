@@ -298,7 +298,7 @@ class ReportNotes:
 
 
 def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[ReportedFinding, ...]:
-    """Return the findings in the report of a linter. Raises Failure, whose message names the file `name`."""
+    """Return the findings in a linter's report `name`. Raises Failure if it is invalid or has too many findings."""
     try:
         reports, has_more = read_reports(content, format_name)
     except UnreadableReport as error:

@@ -113,7 +113,7 @@ class InboxLoader:
         self._errors: dict[str, ApiError] = {}
         """Errors of the lists and of the user's account, by keys of `_LABELS`."""
         self._failures: dict[str, LoadFailure] = {}
-        """Failed requests for other responses, by URL."""
+        """Failed requests for responses other than the lists and the user's account, by URL."""
         self._checked_drafts: tuple[Draft, ...] = ()
         self._observers: Observers[[InboxSnapshot]] = Observers()
         self._unsubscribers: list[Callable[[], None]] = []
@@ -167,7 +167,7 @@ class InboxLoader:
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
-        """Build the rows again soon, because data of the inbox has changed."""
+        """Build the rows again soon, because data of the inbox has changed. Does nothing without observers."""
         if self._observers:
             self._builder.schedule(self._build_delay)
 

@@ -77,7 +77,7 @@ class InboxMarks:
         self._marks: Marks | None = None
 
     def group(self, rows: Iterable[InboxRow]) -> MarkedRows:
-        """Group `rows` by their marks."""
+        """Return `rows`, grouped by their marks into active, snoozed and done rows."""
         now, all_marks = self._state.now(), self._all()
         active: list[InboxRow] = []
         snoozed: list[tuple[InboxRow, datetime | None]] = []

@@ -213,7 +213,7 @@ class SearchDocument:
     about: str = ""
     """Description of the page, or status of the change request or thread. May be empty."""
     path: str = ""
-    """Path of the page in the page tree, such as `guide/` if it has pages below it."""
+    """Path of the page in the page tree. Ends with `/` if the page has pages below it. May be empty."""
     git_path: str = ""
     number: int = 0
     """Number of the change request. 0 for other kinds of documents."""

@@ -157,7 +157,7 @@ class Syncer(Generic[R]):
             self._schedule_start()
 
     def drop(self, owner: str) -> None:
-        """Forget all responses that `owner` needs. Cancel the requests that no other owner needs."""
+        """End the syncs of `owner`, and forget its needed responses. Cancel the requests that no other owner needs."""
         if (state := self._states.pop(owner, None)) is not None:
             for task in state.tasks:
                 task.cancel()

@@ -127,8 +127,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
-    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and its reusable content. The second
-    anchor `name` counts as `name-1`. False for an empty anchor, one that may be pinyin, and incomplete `contents`."""
+    """Return whether `contents`, a page and its reusable content, lacks `anchor`. The second anchor `name` counts as
+    `name-1`. False if `contents` is incomplete, or `anchor` is empty, maybe pinyin or one of `_OTHER_FRAGMENTS`."""
     contents, assigner = list(contents), AnchorAssigner()
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS) or not all(each.are_complete for each in contents):
         return False

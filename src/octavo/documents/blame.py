@@ -34,7 +34,7 @@ class Origin(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class _Ancestor:
-    """A block of the oldest version compared so far, from which a block of the newest version comes."""
+    """The earliest known origin of a block of the newest version: a block of the oldest compared version."""
 
     page_id: str
     block_key: str

@@ -45,7 +45,7 @@ def uses_old_tags(operation: Node) -> bool:
 
 
 def with_new_tags(operation: Node) -> Node:
-    """Return an operation in the newer notation. The summary and the location of each parameter become attributes."""
+    """Return an API operation in the newer notation, with its summary and the locations of parameters as attributes."""
     details = _read(operation)
     attrs = {**operation.block.attrs}
     if summary := plain_text(details.summary):

@@ -402,7 +402,7 @@ def _restructured_draft(
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in shown_notes):
             siblings.remove(title)  # The title is in the new container, or quoted in a note.
-    for container in reversed(containers):  # Inner ones come first, because `_finish_container` reads them.
+    for container in reversed(containers):  # Inner containers come first, because `_finish_container` reads them.
         if container.children:
             container.children = _join_splits_inside(container.children, compare)
         if id(container.new) in old_versions:
@@ -424,7 +424,7 @@ def _containers_around_removed(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the old version of each container that both versions have, by `id()` of the new version."""
+    """Return the old version of each container that both sides of `pairs` have, by `id()` of the new version."""
     old_versions: dict[int, Node] = {}
     taken_ids: set[int] = set()
     paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]

@@ -203,7 +203,8 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
-    """Return `pages` plus each page in `missing_ids` at its old position, or at the root if its parent is missing."""
+    """Return `pages` plus each page in `missing_ids`, without its subpages, at its old position. If its parent is
+    missing, the page is at the root."""
     old_parent_of, present_parents = parent_ids(old_pages), parent_ids(pages)
     old_pages_by_id = {page["id"]: page for page in walk(old_pages)}
     for page_id in old_parent_of:
@@ -528,7 +529,7 @@ def _file_node(file: File) -> Json:
 
 
 def _fields_set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields that the server sent, except `excluded` and False flags. Always include `type` and `title`."""
+    """Return the fields that the server sent, except `excluded`, None and False. Always include `type` and `title`."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     set_fields = {name: value for name, value in node.items() if value is not False}
     return {**set_fields, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}

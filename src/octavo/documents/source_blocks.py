@@ -154,7 +154,7 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different position."""
     first_added: SourceBlock | None = None
-    """If both sides added this block at different positions: main's version of the first of adjacent such blocks.
+    """If both sides added this block and adjacent blocks at different positions: main's version of the first of these.
     `base` is then main's version of this block. None for a block of the base."""
 
 

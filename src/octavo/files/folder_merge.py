@@ -233,7 +233,7 @@ class FolderMerge:
 
     @cached_property
     def _moved_paths(self) -> dict[str, str]:
-        """Paths of all tracked files after the pull, by their local path before the pull. Empty if no path changes."""
+        """New paths of the tracked files that still exist, by local path before the pull. Empty if no path changes."""
         paths = {
             self.local.current_path(file): self.layout.paths[file.id]
             for file in self.folder.files.values()

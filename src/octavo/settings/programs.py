@@ -294,5 +294,5 @@ def _is_short_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Return whether a linter may get an environment variable: none of Octavo's, because one has the API key."""
+    """Return whether a linter may get `variable`: a valid name, but none of Octavo's, because one has the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

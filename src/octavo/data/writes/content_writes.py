@@ -196,7 +196,7 @@ async def _merge_overwritten(
 
 
 async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
-    """Return `text` before and after the changes of `change` are applied to it. None if they conflict with `text`."""
+    """Return `text` as `before`, and `text` with the changes of `change` as `after`. None if the changes conflict."""
     merge_result = await asyncio.to_thread(_merge, change.before.text, text.text, change.after.text)
     return None if merge_result.named_conflicts else WrittenText(text, Raw(merge_result.text()))
 

@@ -302,7 +302,7 @@ class OutboxEntries:
     async def apply(
         self, entry_id: str, change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> OutboxEntry | None:
-        """Apply a transition to an entry. Return the changed entry, or None if it is missing or has the wrong state."""
+        """Call `apply_to_all` for one entry. Return the changed entry. None if it is missing or in the wrong state."""
         return next(iter(await self.apply_to_all((entry_id,), change, on_entry)), None)
 
     async def apply_to_all(

@@ -332,7 +332,7 @@ class CheckedFolder:
     pages: LazyPages
     includes: LazyPages = field(default_factory=lambda: LazyPages({}))
     summary: CheckedPage | None = None
-    """The table of contents. None if the subfolders are the page tree."""
+    """The file with the table of contents. None if there is no such file, so that the subfolders are the page tree."""
     unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)

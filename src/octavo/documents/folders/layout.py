@@ -237,7 +237,8 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
 
 
 def _lines_by_key(lines: list[str]) -> dict[str, list[str]]:
-    """Return the lines of front matter by key. The first key also has the comments above it."""
+    """Return the lines of front matter by key. The first key also has the comments above it. If there are only
+    comments, their key is empty."""
     lines_by_key: dict[str, list[str]] = {}
     key, lines_above = "", list[str]()
     for line in lines:
@@ -337,7 +338,7 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space_id: str, folder: Folder) -> FolderLayout:
-        """Return a layout for a revision of the space opened from `folder`. Items keep the path of their file."""
+        """Return a layout for a revision of the space opened from `folder`. Items that have a file keep its path."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents
@@ -379,7 +380,7 @@ class FolderLayout:
         return rewrite_links(markdown, lambda url: self.url_in_folder(url, page))
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
-        """Return the URL that leads from the file of `page` to the target of `url`. None if `url` needs no change."""
+        """Return the URL from the file of `page` to the file to which `url` leads. None to leave `url` unchanged."""
         page_path = self.paths[page.id]
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == page_path:

@@ -343,8 +343,8 @@ class _Counterparts:
 
     @cached_property
     def base_neighbors(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """For each block of this side, its parent and its nearest earlier sibling that stayed, as blocks of the base.
-        None if the parent did not stay, or if no such sibling exists."""
+        """For each block of this side, its parent and its nearest earlier unmoved sibling, as blocks of the base. None
+        if the parent was added, moved or replaced, or if there is no such sibling."""
         base_neighbors: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None

@@ -44,7 +44,7 @@ class Conflict:
     main: str | None
     request: str | None
     both: str | None = None
-    """The text if the user keeps both sides. None if no text is left."""
+    """The text if the user keeps both sides. None if no text would be left. Not used for the kinds in `NEVER_BOTH`."""
     merged_text: str | None = None
     """The text merged word by word. None if it cannot be merged."""
     is_merged_by_default: bool = False

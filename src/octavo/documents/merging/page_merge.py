@@ -500,7 +500,7 @@ def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
 
 
 def _merged_marker(lists: Versions[SourceBlock]) -> str:
-    """Return the `MergedBlock.marker` of a merged list."""
+    """Return the `MergedBlock.marker` of a merged list: `1` for numbered items, a bullet, or empty."""
     numbers = lists.map(lambda items: [child.number for child in items.children or ()])
     if all(each and each[0] >= 0 and each == list(range(each[0], each[0] + len(each))) for each in numbers):
         return "1"

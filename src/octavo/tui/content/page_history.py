@@ -91,7 +91,7 @@ class PageRevisionFinder:
         self._next_revision: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """IDs of the checked revisions."""
+        """IDs of the revisions that were checked for changes of the page."""
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0

@@ -120,8 +120,8 @@ class NavigationHistory:
         return any(screen in entry.location.screens for entry in (*self._back_entries, *self._forward_entries))
 
     def record(self, *, opens_item: bool = True) -> None:
-        """Remember the current view before the app shows another view. Forget the views to go forward to, and close all
-        dialogs. `opens_item` is True if the other view shows an item of the current view."""
+        """Add the current view to the history before the app shows a new view. Drop the forward history, and close all
+        dialogs. `opens_item` is True if the new view shows an item of the current view. Does nothing while paused."""
         current_location = self._current_location()
         if current_location is None or self._is_paused:
             return

@@ -323,7 +323,7 @@ class PageView(Reader):
         self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Parse and show a page, starting with the first screen. Posts `PageLoaded` when the whole page is shown."""
+        """Parse a page, and show it as `show` does, the first screen first. Posts `PageLoaded` when all is shown."""
         self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(

@@ -132,7 +132,7 @@ class Contents:
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with an open thread that the user can open at `span`. None if there is none."""
+        """Return the first block at `span` that has an open thread, or that shows a thread. None if there is none."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:

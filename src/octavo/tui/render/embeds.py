@@ -85,7 +85,7 @@ def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: 
 
 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a file: its name, and its type and size if they are known."""
+    """Render a file: its name, its type and size if they are known, and its caption. Mark a missing file as broken."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     title = context.title_of(src)
     if title is not None and title.problem:

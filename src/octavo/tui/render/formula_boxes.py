@@ -111,7 +111,7 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
         if index != left.baseline and 0 <= right_index < len(right.rows):
             if " " not in (row[-1:], right.rows[right_index][:1]):
                 return "  "
-            if last == " " != row[-1:]:  # As in a sum with limits that are wider than its sign, before an index.
+            if last == " " != row[-1:]:  # For example, a sum whose limits are wider than its sign, before an index.
                 return " "
     return ""
 

@@ -169,7 +169,7 @@ class _ChunkText(NamedTuple):
     chunk_index: int
     text: str
     starts: list[int]
-    """For each path in `paths`, where the text of its last block starts."""
+    """For each path in `paths`, the index in `text` at which the text of the last block of the path starts."""
     paths: list[tuple[Block, ...]]
 
 

@@ -75,7 +75,7 @@ class HiddenText(NamedTuple):
 
     pieces: Sequence[StyledText]
     start: int
-    """Cells from the edge of the visible part to the start of the hidden text. 0 at the right, negative at the left."""
+    """Cells from the edge of the visible part to the start of this text. 0 for a text at the right, else negative."""
 
 
 _MAX_CACHED_LENGTH = 60
@@ -221,8 +221,8 @@ def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str |
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield first cell, text and distance for each text that a search can find in a line. The distance from the visible
-    part is counted as in `HiddenText.start`, or None if the text is visible."""
+    """Yield (first cell, text, distance) for each text that a search can find in a line. The distance is None for
+    visible text. For hidden text, it is counted from the visible part, as in `HiddenText.start`."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -629,7 +629,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 def _parts_after(breaks: re.Pattern[str], word: str, index: int, width: int) -> list[str]:
     """Return the part of a word from `index` to the next possible break. If there is a break, also return the
-    text after it. Only a few lines of the word are searched, so that a word of a megabyte is split quickly."""
+    text after it. Only `8 * width` characters are used, so that a word of a megabyte is split quickly."""
     return breaks.split(word[index : index + 8 * width], maxsplit=1)
 
 

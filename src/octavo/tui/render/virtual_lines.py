@@ -68,7 +68,7 @@ class VirtualLines(Generic[U]):
                 self._store(index, height, rendered_chunks.lines.get(index))
 
     def lay_out_some(self, line_count: int) -> None:
-        """Render chunks that are not rendered yet, from the top down, until `line_count` lines are rendered."""
+        """Render chunks that are not rendered yet, from the top down, until `line_count` more lines are rendered."""
         for index in self.estimated_chunks():
             if line_count <= 0:
                 break

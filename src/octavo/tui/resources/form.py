@@ -393,7 +393,7 @@ class FormDialog(Dialog[None]):
             first_row.input.focus()
 
     def cancel_or_close(self) -> None:
-        """Cancel the running upload. Without an upload, close the form and keep the typed text as a draft."""
+        """Cancel the running upload. Else close the form, and save its texts as a draft unless they are being sent."""
         if self.state.is_uploading and self._send_task is not None:
             self._send_task.cancel()
             return

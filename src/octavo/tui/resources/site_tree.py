@@ -49,7 +49,7 @@ class SitePartRow(Model):
 
 
 def title_of(part: SitePart) -> str:
-    """Return the title of a part. If the part has no title, the title of its space, its ID or `Untitled`."""
+    """Return the title of a part. Without a title, return the title of its space, else its ID, else `Untitled`."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 

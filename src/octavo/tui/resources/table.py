@@ -82,7 +82,7 @@ class TableState:
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
-        """Return the items in the order that the user has chosen. Items without a sort key come last."""
+        """Return the items sorted by the chosen column, or unsorted without one. Items without a sort key come last."""
         column, items = self.sort_column, tuple(items)
         if column is None:
             return items

@@ -184,7 +184,7 @@ class ChangedTree:
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def _kind_lines(self) -> list[str]:
-        """Return lines such as `This page: 2 numbers, 1 link`. Blank lines at the end keep the height of the title."""
+        """Return lines such as `This page: 2 numbers, 1 link`, and blank lines that keep the height of the title."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):

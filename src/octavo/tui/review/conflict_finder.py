@@ -106,8 +106,7 @@ class ConflictedPage:
         return text, settings
 
     def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
-        """Return the text with the choices applied. `label`, such as `#12`, is used in the conflict markers that
-        remain."""
+        """Return the page text for `choices`. `label`, such as `#12`, names the change request in conflict markers."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
             for conflict, _ in self.merged.named_conflicts
@@ -158,7 +157,7 @@ class OpenConflicts:
         ]
 
     def is_ready(self, chosen_names: Collection[str]) -> bool:
-        """Return True if a page or a tree conflict is resolved, so that there is something to save."""
+        """Return True if there is something to save: all conflicts of a page are resolved, or one tree conflict is."""
         return bool(self.resolved_pages(chosen_names)) or any(
             conflict.name in chosen_names for conflict in self.tree_conflicts
         )

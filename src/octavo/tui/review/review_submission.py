@@ -138,7 +138,7 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """Open the list of pending comments and proposed notes. Show the chosen comment or note on its page."""
+    """Show pending comments and proposed notes. Go to the chosen entry on its page, else to the change request."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:

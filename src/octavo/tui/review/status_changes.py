@@ -275,7 +275,7 @@ def status_matcher(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return why a command for one change request is disabled: you selected others in the list. None if enabled."""
+    """Return why a command for one change request is disabled while others are selected. None if it is enabled."""
     if not acts_on_selection(target):
         return None
     selected_text = plural(len(target.selected), "change request is", "change requests are")
@@ -345,7 +345,7 @@ def my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
 
 
 def approve_several(app: Shell, target: RequestTarget) -> None:
-    """Ask for confirmation, then approve the selected change requests without comment."""
+    """Ask for confirmation, then approve the selected change requests that can be approved, without a comment."""
     live = app.session.live
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:

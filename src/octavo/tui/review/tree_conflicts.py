@@ -69,7 +69,8 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the page text and the changed settings after `choice`. Without it, settings are `not resolved`."""
+        """Return the page text and the changed settings after `choice`. The text is empty if the page is deleted.
+        Without a choice, settings are `not resolved`."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)

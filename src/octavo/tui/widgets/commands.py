@@ -107,7 +107,7 @@ class Command(Generic[T]):
     priority: bool = False
     """True if the key runs the command before the focused widget gets the key."""
     writes: bool | Callable[[Any, T], bool] = False
-    """True if the command changes data on the server. It is then disabled in read-only mode."""
+    """True, or a function that returns True, if the command changes server data. Read-only mode then disables it."""
     acts_at_once: bool = False
     """True if the command changes the selected item without a confirmation. If a list has just replaced that item, the
     user must press the key again."""
