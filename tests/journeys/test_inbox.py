@@ -707,3 +707,15 @@ async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await see_preview(run)
         assert len(run.gate.passed) <= 10
+
+
+async def test_preview_shows_the_text_of_an_unsent_review(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("REVIEW REQUESTED", "#7 Show what a refused time looks like")
+        await run.press("a")
+        await run.see("Approve #7")
+        await run.type("The example is short and good.")
+        await run.press("escape")
+        await run.see("◌ unsent draft: an approval", "The example is short and good.")
+        await run.press("j")
+        await run.gone("The example is short and good.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,6 +130,12 @@ FULL_STATUS = RequestStatus(
 )
 def test_narrow_line_shortens_the_facts(width: int, expected: str) -> None:
     assert status_line(FULL_STATUS, ("Guide", "Ada"), width).plain == expected
+
+
+def test_narrow_line_says_in_words_that_the_status_is_partly_loaded() -> None:
+    status = replace(FULL_STATUS, load_errors={"reviews": "Offline."})
+    assert "?" not in status_line(status, ("Guide", "Ada"), 75).plain
+    assert " · partial · " in status_line(status, ("Guide", "Ada"), 75).plain
 
 
 @given(

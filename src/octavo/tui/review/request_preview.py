@@ -13,6 +13,7 @@ from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ChangeRequestRef, ListPage, Operation, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
+from octavo.data.drafts import draft_name
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_reviewers_op, reviews_op
 from octavo.documents.page_trees import title_of
@@ -20,7 +21,7 @@ from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
 from octavo.tui.review.request_status import RequestStatus, StatusField, merged_text
 from octavo.tui.widgets.delay import Delay
-from octavo.tui.widgets.short_texts import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural, safe
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
@@ -119,6 +120,10 @@ class RequestPreview(VerticalScroll, can_focus=False):
             ),
             Content(""),
         ]
+        for draft in self.view.shell.session.drafts.all():
+            if draft.key.startswith(f"review {change_request.space} {change_request.id} "):
+                lines += [Content.styled(f"◌ unsent draft: {draft_name(draft.key)}", "$octavo-muted")]
+                lines += [safe(draft.text), Content("")]
         if change_request.description_text:
             lines += [Content(change_request.description_text), Content("")]
         status = self._status_of(change_request)

@@ -139,7 +139,7 @@ def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
     elif status.is_outdated:
         texts.append((("outdated", "outdated", "outdated"), "$warning"))
     if status.load_errors:
-        texts.append((("partly loaded", "partly loaded", "?"), "$warning"))
+        texts.append((("partly loaded", "partly loaded", "partial"), "$warning"))
     if status.open_thread_count:
         count = status.open_thread_count
         texts.append(
