@@ -99,7 +99,7 @@ class MergeCandidate:
     user_names: Mapping[str, str]
 
     def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
-        """Return the state of a rule, and a phrase about what is missing or not checked, empty for a met rule."""
+        """Return the state of a rule, and a phrase about what is missing or not checked (empty for a met rule)."""
         request, user_ids, reason = self.change_request, _user_ids(rule), ""
         approver_ids = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):

@@ -447,8 +447,9 @@ async def walk_pages(
     """Fetch page after page, and yield the new items of each. `fetch` gets the cursor of a page, first `start`. It
     returns the items, and the cursor of the next page or None at the end of the list.
 
-    An item is new if no earlier item has the same `identity`, or if its identity is None. Raises PaginationError for an
-    invalid cursor, for an endless list, and beyond `max_pages` or `max_items`.
+    An item is new if no earlier item has the same `identity`, or if its identity is None. `earlier_items` are the items
+    before `start`. Raises PaginationError for an invalid cursor, for an endless list, and beyond `max_pages` or
+    `max_items`, which includes `earlier_items`.
     """
     cursors: set[object] = set()
     seen_identities = {identity(item) for item in earlier_items}

@@ -258,7 +258,7 @@ def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
     """Yield the blocks in containers at any depth, and the titles of the containers. A container for which `is_closed`
-    returns True is yielded as a block."""
+    returns True is yielded as a block. `path` has the containers around `nodes`."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)

@@ -176,7 +176,8 @@ class Placeholders:
         return self.end_at(text, position)
 
     def end_at(self, text: str, position: int) -> int | None:
-        """Return the position after the placeholder that begins at `position`. None if there is none."""
+        """Return the position after the placeholder that begins at `position`. None if there is none. A tag is no
+        placeholder if HTML has its name, or if the source closes the tag."""
         match = _PLACEHOLDER.match(text, position)
         name = match[1].lower() if match else ""
         if match is None or name in _HTML_NAMES:

@@ -468,7 +468,8 @@ def host_mismatch_warning(words: str, target: UrlLink) -> str:
 
 
 def punycode_warning(host: str) -> str:
-    """Return a warning that shows the decoded name of a punycode host. Empty for other hosts."""
+    """Return a warning that shows the decoded name of a punycode host. Empty for other hosts, and if the name cannot be
+    decoded."""
     if "xn--" not in host:
         return ""
     try:

@@ -271,7 +271,8 @@ class TokenStream:
     def _next_blocks(
         self, position: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the next blocks, as pairs of tokens and end position, and the position and line after the last."""
+        """Return the next blocks, as pairs of tokens and end position, and the position and line after the last block.
+        `line` is the line of `position`. Add problems to `diagnostics`."""
         size = self._slice_length
         while True:
             blank_match = _BLANK_LINES.search(self._source, min(len(self._source), position + size))

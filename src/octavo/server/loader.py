@@ -339,7 +339,8 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: ContentsEntry) -> str:
-        """Return the key by which later loads find a page, group or link: `page:PATH`, or `group:Help#2` if taken."""
+        """Return the key by which later loads find a page, group or link, such as `page:guide/start.md`. If a group or
+        link has a key that is already used, a number is added, such as `group:Help#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"

@@ -76,7 +76,8 @@ async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created_revision: Revision | None
 ) -> tuple[str | None, str | None]:
     """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
-    unknown or missing. Fetch `head` and `created_revision`, the revision of the edit, if these arguments are None."""
+    unknown. The second is also None if the edit has overwritten nothing. Fetch `head` and `created_revision`, the
+    revision of the edit, if these arguments are None."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created_revision is None and head is not None:

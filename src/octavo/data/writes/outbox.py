@@ -455,7 +455,8 @@ class Outbox:
     def _new_entries(
         self, writes: Sequence[NewWrite], state: EntryState, held_until: datetime | None, review_id: str = ""
     ) -> list[OutboxEntry]:
-        """Return an entry for each write: held until `held_until`, else in `state`. Raises NotSaved if read-only."""
+        """Return an entry for each write, held until `held_until`, or in `state` if that is None. Also record that this
+        process created the entries. Raises NotSaved if read-only."""
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
         entries = [
@@ -564,7 +565,8 @@ def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how, or why not, an entry is undone, and a list with the write that undoes it. Empty without a write."""
+    """Return the result of undoing an entry, and a list with the write that undoes it. The list is empty if the entry
+    cannot be undone, or not yet."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

@@ -206,7 +206,8 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of `tag`: the last up to `line` for an end tag, else the next from there. Else of `line`."""
+        """Return the range of `tag`. For an end tag, return the last match up to `line`. For other tags, or without
+        such a match, return the next match from `line` on. Without any match, return the range of `line`."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

@@ -113,7 +113,8 @@ def normalize(text: str) -> str:
 
 
 def encode_like(text: str, data: bytes) -> bytes:
-    """Return a text as bytes. Line ends and byte order mark are as in `data`, the current content of the file."""
+    """Return a text as bytes, for a file with the current content `data`. Line ends are CRLF if all line ends of `data`
+    are CRLF. The text gets a byte order mark if `data` has one."""
     has_bom, crlf = data.startswith(_BOM.encode()), data.count(b"\r\n")
     if crlf and crlf == data.count(b"\n"):
         text = text.replace("\n", "\r\n")

@@ -65,9 +65,10 @@ def start_thread(
     added_text: str = "",
 ) -> None:
     """Open the composer for a new thread. The thread is on the block with the key `node`, else on the page `page_id`,
-    else on no page. The comment starts with a quote of `excerpt` (as code if `is_code`) if `quotes_excerpt`, or if the
-    block has another key than `node` when the comment is sent: `current_node` returns this key, None if the block is
-    gone. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the draft."""
+    else on no page. The comment starts with a quote of `excerpt` if `quotes_excerpt`, or if the key of the block is no
+    longer `node` when the comment is sent. `current_node` returns this key, None if the block is gone. The quote is
+    code if `is_code`. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the
+    draft."""
     if not _check_allowed(app, at, "comment"):
         return
 

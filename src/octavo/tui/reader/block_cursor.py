@@ -261,8 +261,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, is_match: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next block (1) or the previous one (-1) for which `is_match` returns True. None if there is none.
-        Chunks for which `may_match` returns False are skipped."""
+        """Return the next block (1) or the previous one (-1) for which `is_match` returns True. None if there is none,
+        or if no block is visible. Chunks for which `may_match` returns False are skipped."""
         selected = self.current()
         if selected is None:
             return None

@@ -219,7 +219,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _findings_on_added_words(
     live: Live, page: Page, old_text: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on words that `new` adds to `old_text`. Adds `page` and linked pages to `loaded_pages`."""
+    """Return the findings on words that `new` adds to `old_text`. Add `page` and linked pages to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:

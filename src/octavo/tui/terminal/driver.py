@@ -67,7 +67,8 @@ class KeyReader:
         yield from self._parser.tick()
 
     def _paste(self, text: str) -> Generator[Message, None, str]:
-        """Yield the messages for pasted text at the start of the input. Return the input after the paste."""
+        """Yield the messages for pasted text at the start of the input. Record whether the paste continues in later
+        input. Return the input after the paste."""
         pasted, paste_end, rest = text.partition(_PASTE_END)
         if not paste_end:
             prefix_lengths = range(len(_PASTE_END) - 1, 0, -1)

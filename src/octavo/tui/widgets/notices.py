@@ -88,7 +88,7 @@ class NoticeBoard:
         return bool(numbers)
 
     def shown(self) -> tuple[Notice, ...]:
-        """Return the notifications whose time is not over, the oldest first."""
+        """Remove the notifications whose time is over. Return the others, the oldest first."""
         now = self._clock()
         self._notices = [notice for notice in self._notices if notice.seconds_left(now) > 0]
         return tuple(self._notices)
