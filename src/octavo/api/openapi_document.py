@@ -260,7 +260,7 @@ def _require_sent_fields(paths: Json, definitions: Json) -> None:
 
 
 def _require_tags(value: Any, definitions: Json) -> None:
-    """In `definitions`, mark as required the field that tells apart the types of each tagged union in `value`."""
+    """In `definitions`, make the tag of each tagged union in `value` required. The tag tells apart the types."""
     for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
             shape, tag = definitions[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]

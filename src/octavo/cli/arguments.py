@@ -37,7 +37,7 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, the other commands of `COMMANDS` have no arguments."""
+    """Return the parser of the command line. If `only` names a command, the other commands get no arguments."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

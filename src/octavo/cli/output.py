@@ -311,12 +311,12 @@ def json_value(value: Any) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    """Return a value as JSON on one line, in ASCII if standard output needs it."""
+    """Return a value as JSON on one line, in ASCII if standard output is not in UTF-8."""
     return json.dumps(value, ensure_ascii=needs_ascii(), separators=(",", ":"))
 
 
 def indented_json(value: Any) -> str:
-    """Return a value as indented JSON, in ASCII if standard output needs it."""
+    """Return a value as indented JSON, in ASCII if standard output is not in UTF-8."""
     return json.dumps(value, ensure_ascii=needs_ascii(), indent=2)
 
 

@@ -74,7 +74,7 @@ class PageBlame:
 
     @property
     def blocks(self) -> Sequence[Block]:
-        """The blocks of the page that contain words. Empty until the page is loaded."""
+        """The page's blocks that contain words. Empty until the page is loaded."""
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:

@@ -72,7 +72,7 @@ class DraftRemoval(NamedTuple):
     delete: Transaction[None]
     """Deletes the draft on disk, in the transaction of the other change."""
     forget: Callable[[], None]
-    """Deletes the draft from memory, unless the user has edited it since. Call it after the transaction."""
+    """Deletes the draft from memory, unless the user edited the draft meanwhile. Call this after the transaction."""
 
 
 class Drafts:
@@ -399,7 +399,7 @@ class UnsentText:
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return what the draft with this key is for. `at` is None if the key is unknown, or if it names no target."""
+    """Return the kind and target of a draft. `at` is None if the kind is unknown or the key has no target."""
     kind, *parts = draft_key.split(" ")
     names_no_target = draft_key.startswith((_PENDING_EDIT_PREFIX, "reply to several "))
     if kind not in KIND_NAMES or names_no_target or not parts or not parts[0]:

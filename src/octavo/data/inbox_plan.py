@@ -431,7 +431,7 @@ def needed_lists_of_spaces(spaces: Iterable[Space]) -> Iterator[NeededResponse]:
 def needed_replies(
     at: Discussion, threads: Sequence[Comment], my_id: str, is_own_request: bool
 ) -> Iterator[NeededResponse]:
-    """Yield the lists of replies of open threads that have any. Their rank is INBOX if the thread concerns the user,
+    """Yield the lists of replies of open threads with replies. Their rank is INBOX if the thread concerns the user,
     otherwise LATER. All threads of a change request that the user created (`is_own_request`) concern the user."""
     mention = mention_suffix(my_id)
     for thread in threads:

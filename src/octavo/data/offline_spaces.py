@@ -364,8 +364,8 @@ class OfflineSpaces:
         return True
 
     def _save_or_delete(self, space_id: str, *, is_new: bool = False, begins: bool = False) -> None:
-        """Store a space in state.db, or delete it there if it was removed. A missing space is added only if `is_new`.
-        The stored state `waiting`, by which other processes request a sync, stays until a download `begins`."""
+        """Store a space in state.db, or delete a removed space there. Only `is_new` adds a missing space.
+        Other processes request a sync with the state `waiting`. A stored `waiting` stays until a download `begins`."""
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
@@ -375,7 +375,7 @@ class OfflineSpaces:
             if all(record.get("id") != space_id for record in records):
                 return [*records, _to_json(space)] if is_new else records
             if is_new and not space.wanted:
-                return records  # another process has added the space, and its progress must not be overwritten
+                return records  # another process added the space: keep the progress of that process
             return [
                 _to_json(space) | ({"state": "waiting"} if record.get("state") == "waiting" and not begins else {})
                 if record.get("id") == space_id

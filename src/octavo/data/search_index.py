@@ -182,7 +182,7 @@ class IndexedPages:
     """IDs of the pages that contain all words of at least one query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
-        """Return whether the index has the complete page in its version of `updated_at`. False if a time is unknown."""
+        """Return whether the index has the complete page as of `updated_at`. False if one of the times is unknown."""
         indexed = self.update_times.get(page_id)
         return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 

@@ -201,11 +201,11 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_ids_of_copies(
     gaps: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node], movable_ids: Set[int]
 ) -> set[int]:
-    """Return the look IDs of blocks that equal a distant block only because one of the two was edited, and not moved.
-    In each edit, only one of the old and the new block may be movable."""
+    """Return the look IDs of blocks that did not move, although a distant block is equal: they were edited in place. An
+    edit counts only if exactly one of the old and the new block is in `movable_ids`."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
-    # A found copy may leave only one movable block in the edit before or after. So search in both directions.
+    # A copy that was found may leave only one movable block in the previous or next edit. So search in both directions.
     for before, after in (*edits, *reversed(edits)):
         look_ids = (movable_ids & {before.look_id, after.look_id}) - found
         if len(look_ids) == 1 and before.kind == after.kind and similarity(before, after) >= _MIN_EDIT_SIMILARITY:

@@ -119,7 +119,7 @@ def _escape_line_starts(text: str) -> str:
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
-    """Return runs as Markdown. Formats that Markdown cannot express become HTML tags."""
+    """Return runs as Markdown. `line_break` replaces line breaks. Formats without Markdown syntax become HTML tags."""
     markdown = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):

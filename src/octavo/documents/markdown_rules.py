@@ -750,8 +750,8 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
 
 
 def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
-    """Return whether at most one of two marks has a space inside, as in `**word **next` and in `a** word**`. GitBook
-    wrote such marks. In `**args, **options` and in `**/a **/b`, the marks are text."""
+    """Return whether two marks format the text between them: no mark has a space inside, or one `**` has.
+    GitBook wrote `**word **next` and `a** word**`. In `**args, **options` and in `**/a **/b`, the marks are text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
     is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()
     if not is_start_spaced and not is_end_spaced:

@@ -41,7 +41,7 @@ _END_OF_BLOCK = re.compile(
     rf"(?im)^(?:(?:<(?!(?:p|{_WRAPPER_NAMES})\b[^<>]*>\s*<(?:{_BLOCK_NAMES})).*)?</(?:{_BLOCK_NAMES})>"
     r"|\{%-?[ \t]*end\w[\w-]*[ \t]*-?%\})[ \t]*(?=[^\s<]|<\w)"
 )
-"""The beginning of a line up to the last closing tag of a block, if text follows. Not if the line opens a wrapper."""
+"""Matches a line up to the last end tag of a block, if text follows the tag. No match if the line opens a wrapper."""
 _HTML = re.compile(rf"\s*<({_BLOCK_NAMES})\b", re.I)
 _HTML_TAG = re.compile(rf"<(/?)({_BLOCK_NAMES}|{_WRAPPER_NAMES})\b", re.I)
 _HTML_WRAPPER = re.compile(rf"\s*<({_WRAPPER_NAMES})\b[^<>]*>\s*", re.I)

@@ -164,7 +164,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """Pages to print as a PDF. `texts` has Markdown by page ID, `pictures` functions that read images by file ID."""
+    """Pages for a PDF. `texts` has Markdown by page ID. `pictures` has functions by file ID that read images."""
 
     title: str
     pages: Pages

@@ -288,7 +288,7 @@ class Store:
 
     def add_key(self, key: str, user_id: str) -> None:
         """Save an API key of `user_id`. Only the hash of the key is stored."""
-        # With WHERE, a start of the platform does not write an unchanged key again.
+        # Because of WHERE, an unchanged key is not written again at each start of the platform.
         change = "ON CONFLICT DO UPDATE SET user = excluded.user WHERE user != excluded.user"
         self._db.execute(f"INSERT INTO keys VALUES (?, ?) {change}", [_digest(key), user_id])
 

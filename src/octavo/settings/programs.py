@@ -54,8 +54,8 @@ def _valid_sections(
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
     """Yield the valid sections among the first `max_count`, and report why other sections are ignored. `kind` names the
-    sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if an earlier name
-    has the same ID (`id_of_name`). Raises InvalidValueError if `value` is not a list of sections."""
+    sections. `problems_in` yields the field and a phrase for each problem. A section is also ignored if `id_of_name`
+    returns the same ID for an earlier name. Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names_by_id: dict[str, str] = {}

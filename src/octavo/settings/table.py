@@ -160,7 +160,7 @@ def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
-    """Return the path, even if the file is missing: Octavo then refuses to connect. Report a missing file."""
+    """Return the path of a certificate file. Report a missing file, without which Octavo cannot connect to a server."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False

@@ -266,7 +266,8 @@ async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with the first revision after `expected.revision` that has the whole edit, else None."""
+    """Return AlreadyDone with the first revision after `expected.revision` that has the whole edit. None if the last
+    `MAX_REVISIONS` revisions do not have the edit."""
     op, expected_revision = attempt.op, attempt.expected.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:

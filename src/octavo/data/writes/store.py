@@ -225,7 +225,7 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """Let a `--once` command repeat its write, if the server cannot have the write of `entry`."""
+    """Free the `--once` key of `entry` for a new write. Do nothing if the server may have the write of `entry`."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_value(db, namespace, entry.draft_key, None)
 

@@ -57,7 +57,7 @@ def find_root(folder: Path) -> str:
 
 
 def read_folder(folder: Path) -> Folder:
-    """Read a folder and its table of contents. Raises OSError if it cannot be opened."""
+    """Read a folder and its table of contents. Raises OSError if the folder cannot be opened."""
     top = folder.resolve(strict=True)
     if not top.is_dir():
         raise NotADirectoryError(20, "is not a folder", str(folder))

@@ -60,7 +60,7 @@ def severity_of(name: object) -> Severity:
 
 
 def one_line(value: object) -> str:
-    """Return a text from a linter as one sanitized line without full stop. Empty for other values."""
+    """Return a text from a linter as one sanitized line without full stop. Empty if `value` is not a text."""
     return safe_line(" ".join(value.split())).removesuffix(".") if isinstance(value, str) else ""
 
 

@@ -149,7 +149,7 @@ def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return hunks of blocks that share words, such as a paragraph that was split into several."""
+    """Return hunks inside `difference` whose blocks share words, such as a paragraph that was split into several."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_words_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     word_counts = [len(words) for words in new_blocks]
@@ -550,7 +550,7 @@ def _equal_additions(
 
 
 def _count_versions(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
-    """Return the number of blocks at the start of both lists that are equal or similar."""
+    """Return the number of blocks at the start of `main` that equal or resemble their counterparts in `request`."""
     are_versions = (
         one.key == other.key or (one.name == other.name and word_similarity(one, other) >= _MIN_MOVED_LIKENESS)
         for one, other in zip(main, request, strict=False)

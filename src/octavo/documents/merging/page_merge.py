@@ -128,7 +128,7 @@ def _line_end(text: str) -> str:
 
 
 class _PageMerge:
-    """Merges main and the change request. `side` is 0 for main and 1 for the change request."""
+    """Merges main and the change request. The parameter `side` is 0 for main and 1 for the change request."""
 
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved

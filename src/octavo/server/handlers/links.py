@@ -51,7 +51,7 @@ _CACHE: dict[str, TextLinks] = {}
 
 @dataclass(frozen=True)
 class TextLinks:
-    """The links, includes and OpenAPI blocks in a text, and the anchors to which links can lead."""
+    """The links, includes and OpenAPI blocks in a text, and the anchors of the text, to which links can lead."""
 
     usages: tuple[PageReference, ...]
     anchors: PageAnchors

@@ -42,7 +42,7 @@ _ACTION_PHRASES = {
 
 
 def organization_role(context: RequestContext, organization_id: str, user_id: str | None = None) -> str | None:
-    """Return the organization role of `user_id` (default: the caller). None for guests, disabled and non-members."""
+    """Return the organization role of `user_id` or the caller. None for guests, disabled members and non-members."""
     member = membership(context, organization_id, user_id)
     return member["role"] if member else None
 

@@ -240,8 +240,8 @@ def _move(op: spaces.Move | collections.Move, context: RequestContext) -> Json:
 
 
 def set_parent(document: Json, parent_id: str | None) -> None:
-    """Set the collection that contains a space or collection. None is the root, where a space with the visibility of
-    its collection becomes private. The caller must save `document`."""
+    """Set the collection that contains a space or collection, or the root if `parent_id` is empty. At the root, the
+    visibility `in-collection` becomes `private`. The caller must save `document`."""
     document.pop("parent", None)
     if parent_id:
         document["parent"] = parent_id

@@ -88,7 +88,7 @@ def page_title(location: Location) -> str:
 
 
 def page_trails(tree: PageTree) -> dict[str, str]:
-    """Return the titles of the ancestors of each page by page ID, such as `Guides › Setup`. Empty at the top level."""
+    """Return the titles of each page's ancestors by page ID, such as `Guides › Setup`. Empty for top-level pages."""
     trails: dict[str, str] = {}
     unvisited = [(page, "") for page in tree.pages]
     while unvisited:

@@ -133,7 +133,7 @@ class SearchScreen(Dialog[None]):
         """Results from the search index on this computer for the last search text."""
         self._local_counts = IndexedCounts()
         self._first_result: SearchResult | None = None
-        """First result that was shown for the search text. It stays first when more results arrive. None before."""
+        """First result shown for the search text. It stays first when more results arrive. None if none was shown."""
         self._titles: dict[str, PageTitles] = {}
         """Titles of pages by space ID, to show links in results as titles."""
         self._is_searching = self._must_search_again = False

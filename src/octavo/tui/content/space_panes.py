@@ -130,7 +130,7 @@ class SidePanel(Vertical):
         self.query_one("#page-details", Static).update(Content("\n".join(line for line in lines if line)))
 
     def follow(self, anchor: str) -> None:
-        """Select the outline row of this heading, or the nearest row above, unless the outline has the focus."""
+        """Select the outline row of the heading `anchor`, or the nearest row above, unless the outline has focus."""
         if self.outline.has_focus:
             return
         if row_anchor := self._visible_anchors.get(anchor):
@@ -186,7 +186,7 @@ class PageAges:
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages were requested last. Both are empty if ages must be requested."""
+        """Key and Markdown of the page for which block ages were requested last. Empty if ages must be requested."""
 
     @property
     def is_shown(self) -> bool:

@@ -83,7 +83,7 @@ def destination(path_text: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to a file that only the user can read. Return its size in bytes. Raises FileExists if the file
+    """Write `chunks` to a file that only the user can read. Return the size in bytes. Raises FileExists if the file
     exists, unless `replace` is True. Raises FileNotSaved for other errors."""
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)

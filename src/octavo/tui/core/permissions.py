@@ -53,7 +53,7 @@ def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
     """Return why the user cannot act on a change request: its space is unknown (None), its status is not one of the
-    given `statuses`, or the user lacks `permission`. None if nothing prevents the action."""
+    given `statuses` (if any), or the user lacks `permission`. None if nothing prevents the action."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:

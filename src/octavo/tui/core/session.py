@@ -292,7 +292,7 @@ class InboxFeed:
         self.changed: Signal[None] = app.signal("inbox")
         """Published when a row, or the data of a row, has changed."""
         self.loader: InboxLoader | None = None
-        """Loads the rows. None before `start`, and without an organization."""
+        """Loads the inbox rows. None before `start`, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
         """All loaded rows, including done and snoozed rows. None until the first rows are loaded."""

@@ -46,7 +46,7 @@ class DirectUndo(NamedTuple):
     action: str
     """Words that follow “Could not”, such as “convert #7 back to draft”."""
     send: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
-    """Sends the request. If it fails in the middle, the result is the `DirectUndo` of what is left."""
+    """Sends the request. If only a part of the undo succeeds, the result is a `DirectUndo` for the rest."""
     message: str
 
 

@@ -180,7 +180,7 @@ def _quote_toml(text: str) -> str:
 
 
 _CELLS_BESIDE_REASON = 11
-"""Number of cells for the sign, the age and the spaces between them, beside a title and a reason."""
+"""Number of cells that a row needs besides its title and its reason: for the sign, the age and the spaces."""
 
 
 class RowRenderer:

@@ -56,7 +56,7 @@ class FindBar(PanePart):
         """By chunk index: the lines of the chunk, and the cells that show matches."""
         self._text_finder: BlockTextFinder | None = None
         self._top_before = START
-        """First visible line when the find bar was opened. Cancelling the search returns there."""
+        """First visible line when the find bar was opened. Canceling the search scrolls back to this line."""
         self._selected_before_search = cursor.selected
         self._highlighted_match = (-1, -1)
         """Chunk index of the match that is highlighted as selected, and its number in the chunk. -1 stands for none."""

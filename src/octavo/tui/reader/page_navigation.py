@@ -213,7 +213,7 @@ class PageNavigation:
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
     def go_to_thread(self, step: int) -> None:
-        """Select the next block with an open thread (1), or the previous one (-1). Blocks that hide it are expanded."""
+        """Select the next block with an open thread (1), or the previous one (-1). Collapsed parents are expanded."""
         span = self._find_thread(step)
         if span is None:
             more_word, key, other_word = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")

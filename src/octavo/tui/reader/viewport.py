@@ -209,7 +209,7 @@ class PanePart:
         return False
 
     def lines_changed(self) -> None:
-        """Called after lines were replaced, so that caches must be cleared."""
+        """Called after lines were replaced. A part then drops its data about the old lines."""
 
     def layout_changed(self) -> None:
         """Called after chunks were rendered, so that heights may have changed."""
@@ -426,7 +426,7 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return how many of these lines were missing at the page's end."""
+        """Scroll down by `lines`, or up if negative. Return how many lines were missing below. 0 for a scroll up."""
         top_before = self.top
         self.go_to(position_after(self.virtual_lines, top_before, lines))
         return max(0, lines - lines_between(self.virtual_lines, top_before, self.top, lines)) if lines > 0 else 0

@@ -158,7 +158,7 @@ def prepare_conflicts(
 
 
 def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
-    """Return a conflict about a whole page, followed by the sanitized text of the page."""
+    """Return a conflict about a whole page, followed by the sanitized text of the page unless the text is empty."""
     chunks = tuple(block_chunks(parse_safely(text)))
     return (conflict, *([UnconflictedText(chunks, "Text of the page")] if chunks else []))
 

@@ -82,7 +82,7 @@ def render_word_changes(
 
 
 def _hidden_marks(words: Iterable[model.TextPart], op: str) -> str | None:
-    """Return the names of characters at the start of added or removed words (`op`) that are not displayed, or None."""
+    """Return the names of undisplayed characters that begin words with `op` (`delete` or `insert`), or None."""
     texts = [word.run.text for word in words if word.op == op]
     marks = [mark for text in texts for mark in takewhile(lambda char: not flatten_emoji(char), text)]
     return ", ".join(unicodedata.name(mark).lower() for mark in marks) or None
@@ -220,7 +220,7 @@ def _displayed_text(text: str) -> str:
 def _marked_code(
     tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
 ) -> list[StyledText]:
-    """Return a line of code with syntax colors, and a background for changed words. `words` has (style, text) pairs."""
+    """Return a line of code with syntax colors, and with the styles of `words`: pairs of style and text."""
     marks = iter(words)
     mark, marked_text = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []

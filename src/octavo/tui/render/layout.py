@@ -348,7 +348,7 @@ def estimate_height(chunk: PageChunk, width: int) -> int:
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Return two estimates: the lines that do not depend on the width, and the letters in text that wraps."""
+    """Estimate the lines at any width, and the letters in text that wraps. Without `is_whole`, `block` is a slice."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs

@@ -181,8 +181,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block on several rows if it needs them and fits. Otherwise, and in slices, render each row of
-    the LaTeX as wrapped text. In ASCII, the text is the LaTeX itself."""
+    """Render a formula block on several rows if the formula needs them and fits. Otherwise, and for a slice of a long
+    block, render each row of the LaTeX as wrapped text. In ASCII, the text is the LaTeX itself."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:

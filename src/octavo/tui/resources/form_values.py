@@ -176,7 +176,7 @@ def build_request(
 
 
 def is_same_text(first: str | None, second: str | None) -> bool:
-    """Return True if two texts of a field are equal apart from surrounding spaces."""
+    """Return whether two texts of a field are equal apart from surrounding white space. None equals only None."""
     return first == second if first is None or second is None else first.strip() == second.strip()
 
 

@@ -307,7 +307,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table and load its rows after `delay` seconds. With `force`, also load lists marked as unavailable."""
+        """Show a table and load its rows after `delay` seconds. `force` also loads a list that was unavailable."""
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
         self.rows.selection.clear()

@@ -189,7 +189,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
                 self._shell.push_screen(CheckedDialog(self._shell, self._write))
 
     def show_diff(self) -> None:
-        """Open the incoming changes. The dialog opens again when you go back."""
+        """Open the incoming changes, if the dialog offers this. The dialog opens again when you go back."""
         if self.content is not None and self.content.show_diff is not None:
             self.content.show_diff()
 

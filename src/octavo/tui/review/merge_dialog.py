@@ -269,7 +269,7 @@ class BulkMergeResult:
 
     merged_names: tuple[str, ...]
     reason: str = ""
-    """Reason why the merge stopped. Empty if all were merged."""
+    """Reason why the merge stopped. Empty if all change requests were merged."""
 
 
 async def merge_in_order(

@@ -224,7 +224,7 @@ class PagesWithMarkers:
 
 
 async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> PagesWithMarkers:
-    """Find new conflict markers in at most `MAX_MARKER_PAGES` of the changed pages. Raises ApiError."""
+    """Find the changed pages with new conflict markers. Only the first `MAX_MARKER_PAGES` are read. Raises ApiError."""
     existing_ids = [page for page in changed_ids if page in trees.titles]
     texts = await load_texts(live, trees.head, existing_ids[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}

@@ -154,7 +154,7 @@ def pending_comment(at: ChangeRequestRef, page_id: str, block_key: str, text: st
     node_field = {"node": block_key} if block_key else {}
     op = Create(at=at, body=Markdown(markdown=text), page=page_id, **node_field)
     draft_key = f"comment {at.space_id} {at.change_request_id} {page_id} {block_key}"
-    # An unsent draft on this block has another text, so it stays.
+    # An unsent draft on this block has another text, so the draft is kept.
     return NewWrite(op, "comment", draft_key, ExpectedState(), used_draft_keys=())
 
 

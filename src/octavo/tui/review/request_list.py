@@ -91,7 +91,7 @@ def possible_matches(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if one of `undecided` may still match, because no status field for `filters` has failed to load."""
+    """Return whether one of `undecided` may still match: it has no load error in a field that `filters` need."""
     return any(all(each.needed_field not in status(item).load_errors for each in filters) for item in undecided)
 
 

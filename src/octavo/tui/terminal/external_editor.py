@@ -433,7 +433,7 @@ def read_note(path: Path) -> FileNote | None:
 
 
 def note_time(path: Path) -> float:
-    """Return the timestamp of the note next to a file: when the editor was opened, or failed. 0 without a note."""
+    """Return the timestamp of the note next to `path`: when the editor was opened, or failed. 0 without a note."""
     note_path = _note_path(path)
     return note_path.stat().st_mtime if note_path.exists() else 0.0
 
