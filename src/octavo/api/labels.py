@@ -118,6 +118,7 @@ _FIELDS = MappingProxyType(
         "font_family": "family",
         "hostname": "host name",
         "permission": "role",
+        "redundant": "duplicate",
         "site_spaces": "spaces",
     }
 )
@@ -142,7 +143,7 @@ _SPELLINGS = MappingProxyType(
 
 def field_label(name: str) -> str:
     """Return the label of a model field: `joined_at` gives “joined”, and `sso_url` gives “SSO URL”."""
-    name = name.removesuffix("_at").removeprefix("is_")
+    name = name.removesuffix("_at").removesuffix("_feature").removeprefix("is_").removeprefix("has_")
     return _FIELDS.get(name) or " ".join(_SPELLINGS.get(each, each) for each in name.split("_"))
 
 

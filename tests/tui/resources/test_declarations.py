@@ -182,3 +182,9 @@ def test_details_show_labels_instead_of_codes() -> None:
     assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), (
         "a title must not be replaced by a label"
     )
+
+
+def test_labels_of_fields_are_words_that_fit_in_details() -> None:
+    assert field_label("redundant") == "duplicate"
+    assert field_label("has_advanced_customization_feature") == "advanced customization"
+    assert field_label("is_default") == "default"

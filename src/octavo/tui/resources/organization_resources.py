@@ -244,7 +244,7 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
         ResourceColumn("LINK", "id"),
         ResourceColumn("ROLE", lambda item: item.level or item.role, 9, empty_text=GUEST, is_code=True),
         ResourceColumn("FOR", lambda item: item.space or item.collection, is_id=True, empty_text="the organization"),
-        ResourceColumn("REDUNDANT", "redundant", 9, drop_priority=1),
+        ResourceColumn("DUPLICATE", "redundant", 9, drop_priority=1),
     ),
     lookups=(collections.List,),
     permissions=RequiredPermissions(parent_fields={"space": "admin", "collection": "admin"}),
