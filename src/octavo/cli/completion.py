@@ -23,7 +23,7 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the cached REFs that begin with the last of `words`, which is being typed. Send no request. Return 0."""
+    """Print cached REFs that begin with the last of `words`, or all if that is an option. Send nothing. Return 0."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _cache_namespace(settings, words)) if each.startswith(prefix))

@@ -327,8 +327,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref", max_count: int | None = None) -> dict[str, Any]:
-    """Return `row`, with its list `name` shortened to `max_count` items, and so that the result of the tool is not too
-    long. If items are left out, `truncated` is True, and `next` is the `key` of the first of them."""
+    """Return `row` with its list `name` shortened to `max_count` items and to the maximum length of a tool's result. If
+    items are left out, `truncated` is True, and `next` is the value of the field `key` of the first omitted item."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept_items: list[Any] = []
     for item in row[name]:

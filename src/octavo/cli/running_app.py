@@ -71,7 +71,7 @@ def _use_one_arena() -> None:
     with suppress(ImportError, OSError):
         from _ctypes import call_function, dlopen, dlsym  # lazy: some systems lack it, and `ctypes` itself is slow
 
-        this_process = dlopen(None, 0)  # type: ignore[arg-type]  # None is this process
+        this_process = dlopen(None, 0)  # type: ignore[arg-type]  # None stands for this process
         call_function(dlsym(this_process, "mallopt"), (_M_ARENA_MAX, 1))
 
 

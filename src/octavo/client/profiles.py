@@ -153,7 +153,7 @@ def fingerprint(token: SecretStr) -> str:
 
 
 def ending(token: SecretStr) -> str:
-    """Return the last four characters of a token. Empty if the token is short."""
+    """Return the last four characters of a token. Empty if the token has fewer than 20 characters."""
     text = token.get_secret_value()
     return text[-4:] if len(text) >= 20 else ""
 

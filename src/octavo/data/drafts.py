@@ -155,7 +155,7 @@ class Drafts:
         return {key: edit for key, edit in self._edits.items() if key in own_keys or not (edit.is_saved and edit.text)}
 
     def _stored_versions(self, prefix: str = "") -> dict[str, _StoredVersion]:
-        """Return the newest version of each draft on disk, by draft key."""
+        """Return the newest version of each draft on disk whose key begins with `prefix`, by draft key."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision, value FROM drafts"
             f" LEFT JOIN facts ON facts.namespace = drafts.namespace AND name = '{_BASE_PREFIX}' || revision"
@@ -278,12 +278,12 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Insert the rows of `delete_drafts` again. Newer versions are kept."""
+    """Insert the rows again that `delete_drafts` returned. Versions that were saved since then stay."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
     for key, writer, *rest in versions:
-        # The row gets a new writer. Otherwise, the old writer could replace the text before the user has seen it.
+        # The row gets a new writer. Otherwise, the old writer could replace the text before the user sees the text.
         is_returned = writer.startswith(_RETURNED_PREFIX)
         if not (is_returned and db.execute(insert, (key, writer, *rest, namespace)).rowcount):
             db.execute(insert, (key, _RETURNED_PREFIX + os.urandom(8).hex(), *rest, namespace))

@@ -331,8 +331,8 @@ class InboxPlanner:
         return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
-        """Yield, as due, the responses that finished writes changed and that have not been fetched since. Set
-        `unfetched` of the writes."""
+        """Yield the responses that finished writes changed and that have not been fetched since. Each is due. Set
+        `unfetched` of each write to the URLs of these responses."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):

@@ -132,7 +132,7 @@ class StateDb:
         return self._db.execute(query, values).fetchall()
 
     def read(self, function: Transaction[R]) -> R:
-        """Return the result of a fast `function` that reads from a connection. Blocks the event loop."""
+        """Call a fast `function` with the database connection, and return the result. Blocks the event loop."""
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:

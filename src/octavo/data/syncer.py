@@ -357,7 +357,7 @@ class Syncer(Generic[R]):
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
         """Ask the planner which responses depend on `value`, the value of `needed`, and add them to the sync. If
-        `needed.needs_value`, they replace the dependents of an earlier value."""
+        `needed.needs_value`, these responses replace the dependents of an earlier value."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]

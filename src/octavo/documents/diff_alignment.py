@@ -145,8 +145,8 @@ def _join_around_short_matches(
 def _renumbered_blocks(
     short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the `short_indexes` of `ranges` with headings and pictures that are equal only because they were
-    renumbered, such as “Step 2” and `image (2).png`."""
+    """Return the `short_indexes` of ranges with only numbered headings and pictures, such as “Step 2” and
+    `image (2).png`, past which a longer block moved. These ranges are equal only because they were renumbered."""
     pattern_counts = [Counter(pattern for node in nodes if (pattern := _number_pattern(node))) for nodes in (old, new)]
     numbered_indexes = [
         index

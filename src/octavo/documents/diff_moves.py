@@ -117,8 +117,8 @@ def _is_one_sided(draft: DraftEntry) -> bool:
 
 
 def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple[list[DraftEntry], ...] | None:
-    """Replace the two drafts of the longest move by one draft of a kept block. Return three lists: the drafts before
-    it, the new draft, and the drafts after it. None if no move can be replaced."""
+    """Replace the two drafts of the longest move by one draft of an unmoved block. Return three lists: the drafts
+    before the new draft, the new draft, and the drafts after it. None if no move can be replaced."""
     ends: dict[int, list[int]] = {}
     for index, draft in enumerate(drafts):
         if draft.status in ("left", "arrived"):
@@ -143,7 +143,7 @@ def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple
 
 
 class _MoveFinder:
-    """Turns the drafts of a removed and an added block into the drafts of a move. A move includes the content."""
+    """Turns the drafts of a removed and an added block into drafts of a move. A container moves with its content."""
 
     def __init__(self, all_drafts: Sequence[DraftEntry], compare: CompareNodes) -> None:
         self._compare = compare

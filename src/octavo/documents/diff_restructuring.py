@@ -73,8 +73,8 @@ def _moved_look_ids(drafts: Sequence[DraftEntry]) -> frozenset[int]:
 
 
 def _join_splits_inside(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`, the content of a changed container, with one draft for texts that were split or joined. Drafts
-    of lists and other containers in the content stay as they are."""
+    """Return `drafts`, the content of a changed container. The drafts of a text that was split or joined become one
+    draft. Drafts of lists and other containers in the content stay as they are."""
     joined_drafts: list[DraftEntry] = []
     for is_text, group in groupby(drafts, lambda draft: draft.status != "same" and _is_leaf(draft)):
         adjacent_drafts = list(group)

@@ -556,7 +556,7 @@ def images_without_text(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def repeats_address(run: Run) -> bool:
-    """Return True if a link text only repeats its URL, path or file name, or is a placeholder such as `mention`."""
+    """Return True if a link text only repeats its URL, path or file name, is empty, or is a placeholder (`mention`)."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in PLACEHOLDER_TEXTS:
         return bool(address)

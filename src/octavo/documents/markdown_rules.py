@@ -79,7 +79,7 @@ def heading_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _read_with_line(state: StateBlock, line: int, text: str, read: Callable[[], bool]) -> bool:
-    """Call `read` while `line` has the content `text`, with which the source ends meanwhile. Return its result."""
+    """Return the result of `read`. During the call, `text` is the end of the source and the content of `line`."""
     source, old_line = state.src, (state.bMarks[line], state.eMarks[line], state.tShift[line])
     state.src += text
     state.bMarks[line], state.eMarks[line], state.tShift[line] = len(source), len(state.src), 0

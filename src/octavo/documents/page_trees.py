@@ -548,8 +548,8 @@ _ATTRIBUTE_NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden fr
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """A page, file, reusable content or the variables, with all changes to it. With the key WHOLE_REQUEST, it stands
-    for comments on the change request."""
+    """A page, file, reusable content or the variables, with all changes to it. The key WHOLE_REQUEST stands for
+    the change request, which has the comments that are on no page."""
 
     key: str
     title: str

@@ -292,7 +292,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Character for code, a URL, a tag or the end of a block in a `VisibleText`. No match extends over it."""
+"""Character of a `VisibleText` in place of code, a URL, a tag or the end of a block. No match extends over it."""
 
 _FORMAT_ELEMENTS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(

@@ -305,7 +305,7 @@ class FolderMerge:
             self._add_conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
-        """Return the file's local content. None without a local file. If the pull moves the file, plan to rename it."""
+        """Return the file's local content, None if it has none. If the pull moves the file, plan to rename it."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())

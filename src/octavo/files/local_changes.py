@@ -78,7 +78,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first known entry with an equal, non-empty `key_of`. Remove this known entry."""
+    """Give `entry` the ID of the first known entry with the same non-empty key (`key_of`). Remove this known entry."""
     known_entry = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if known_entry is not None:
         entry.id = known_entry.id

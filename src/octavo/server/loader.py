@@ -121,7 +121,7 @@ def load(
 
 
 def read_content(context: RequestContext, folder: Path) -> Json:
-    """Return the content of a folder as `_FolderReader.convert` does, but save no space. Raises OSError."""
+    """Return the content of a folder in the format of `_FolderReader.convert`. Saves no space. Raises OSError."""
     return _FolderReader(context, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 

@@ -304,7 +304,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._any_block(block)
 
     def _any_block(self, block: Block) -> Iterator[Flowable]:
-        """Yield the parts of a block whose kind has no method."""
+        """Yield the parts of a block whose kind has no method of its own."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):

@@ -142,7 +142,7 @@ def presents(kind: type[Model]) -> Callable[[P], P]:
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Return a decorator that registers a function that raises Refusal if the caller may not use the operations."""
+    """Return a decorator that registers a function, which raises Refusal if the caller may not use `operations`."""
     return _register(GUARDS, *operations)
 
 
@@ -153,7 +153,7 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], context: RequestContext) -> Any:
-    """Return the response as JSON, or `BackgroundWork`. None without a body. Raises Refusal and MissingResource."""
+    """Return the response: JSON, `BackgroundWork`, or None if it has no body. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, context)

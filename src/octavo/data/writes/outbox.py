@@ -70,7 +70,7 @@ class UndoResult(NamedTuple):
     undone: tuple[OutboxEntry, ...]
     """The entries that the undo has changed, the oldest first."""
     late_ids: tuple[str, ...]
-    """IDs of the entries that are being sent now. The user can undo them afterward."""
+    """IDs of the entries that are being sent now. The user can undo these entries after they are sent."""
     ended_ids: frozenset[str]
     """IDs of the entries whose undo is complete or impossible."""
 
@@ -161,8 +161,8 @@ class Outbox:
         return self._account.user or self._account.remembered_user
 
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
-        """Set the signed-in user, if the server has named this user in the current session (`is_confirmed`). Otherwise,
-        only show `me` until the server names the user."""
+        """Set `me` as the signed-in user. `is_confirmed` says that the server has named this user in the current
+        session. Otherwise, `me` is only shown, until the server names the user."""
         if is_confirmed:
             is_same = self._account.user == me
             self._account.user = me

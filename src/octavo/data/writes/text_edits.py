@@ -98,8 +98,8 @@ async def apply_suggestions(
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if a suggestion
-    does not fit, if none changes a text, or if the outcome would differ from `previewed`. The result is then
-    `changed`, as it is if another user edits a page at the same moment."""
+    does not fit, if none changes a text, or if the outcome would differ from `previewed`. The result is
+    `changed` in these three cases, and if another user edits a page at the same moment."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -559,8 +559,8 @@ def _count_versions(main: Iterable[SourceBlock], request: Iterable[SourceBlock])
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
-    """Return whether added blocks move with the moved text above them: their heading moved and they begin no new
-    section, or the next block moved too and is no heading."""
+    """Return whether added blocks move with the moved text above them. If their heading moved, they must not begin a
+    new section. If not, the next block must have moved, and must not be a heading."""
     siblings, index, blocks = addition
     heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:

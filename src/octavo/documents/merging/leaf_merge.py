@@ -251,7 +251,7 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether the column `old` of `base` was replaced by the column `new`, with another name and values."""
+    """Return whether column `new` of `table` replaced column `old` of `base`: another name, and no value in common."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     values_before, values_after = _values(base, old), _values(table, new)

@@ -38,7 +38,7 @@ class Conflict:
     """Text that both sides changed differently. `main` or `request` is None if that side has no text."""
 
     kind: str
-    """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
+    """The kind of block, or `blocks` (several), `head` (of a container or table), `columns`, `moved` or `fields`."""
     base: str | None
     """The text in the base. Empty if both sides added their text. None if the base is unknown."""
     main: str | None

@@ -250,7 +250,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, context: RequestContex
 
 
 def update_from_main(context: RequestContext, change_request: Json) -> Json:
-    """Merge main into a change request, unless main has not changed. Return a `MergeResult` of the API."""
+    """Merge main into a change request if the change request is outdated. Return a `MergeResult` of the API."""
     if not is_outdated(context.store.get(f"/spaces/{change_request['space']}"), change_request):
         return {"revision": change_request["revision"], "result": "update"}
     main = spaces.get_current(context, change_request["space"])

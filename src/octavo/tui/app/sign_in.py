@@ -146,7 +146,7 @@ class SignInScreen(HasCommands, Screen[None]):
         start.focus()
 
     def _close_checked_session(self) -> None:
-        """Close the session of the key that was checked last, because the user does not start it."""
+        """Close the session that the last check of a key opened, because the user does not start this session."""
         result, self._sign_in_result = self._sign_in_result, None
         if result is not None:
             self.shell.background(result.session.close())

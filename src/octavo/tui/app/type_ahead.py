@@ -54,7 +54,7 @@ class TypedText:
 
     @property
     def is_ignored(self) -> bool:
-        """True if letters are dropped now, because their input was closed or could not be opened."""
+        """True if letters are dropped now, because the input for the letters was closed or could not be opened."""
         return self._is_input_gone or (self._has_input and not self.is_input_focused)
 
     @property
@@ -109,7 +109,7 @@ class TypeAhead:
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:
-        """Pass an event to Textual, queue it until its screen is ready, or drop it."""
+        """Pass an event to Textual, queue it until the screen that it is meant for is ready, or drop it."""
         if not isinstance(event, Key | Paste | MouseEvent):
             await self._dispatch_event(event)
         elif self._app.is_ending or (

@@ -116,7 +116,7 @@ class Composer(Dialog[str | None]):
         self.replies: Sequence[str] = [safe_text(reply) for reply in replies]
         self._length = len(self._mentions.to_text(self._initial_text))
         self._declined_at: tuple[int, int] | None = None
-        """Position of the `:` after which the user closed the list of emoji."""
+        """Line and column of the `:` after which the user closed the list of emoji. None if there is no such `:`."""
         self.is_pending = False
         """True if the user added the comment to the pending review instead of sending it."""
         self._saving_text: str | None = None

@@ -114,8 +114,8 @@ class DialogDraft:
         self.autosave(self._initial)
 
     def deletion(self) -> Callable[[], None]:
-        """Return a function that calls `delete`, unless the user has changed the draft since. Call this before
-        sending."""
+        """Return a function that calls `delete`, unless the user has changed the draft since `deletion` was
+        called. Call `deletion` before sending."""
         sent_text = self.text
 
         def delete_if_unchanged() -> None:

@@ -98,7 +98,7 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return `{name: sentence}` for the form field that an error of the server mentions. Empty if it mentions none."""
+    """Return `{name: sentence}` for the first of `names` that the error `sentence` mentions. Empty if there is none."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 

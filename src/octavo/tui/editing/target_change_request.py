@@ -111,14 +111,14 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeRequest | None:
-    """Return the change request of a target. Create it if it is new. If this fails, tell the user and return None."""
+    """Return the change request of a target, created if there is none. If this fails, tell the user and return None."""
     if target.change_request is not None:
         return target.change_request
     result = await create(app.session.live, target.space, target.subject)
     if result.result is None:
         app.say(result.message, tone="failed")
     else:
-        remember_target(app, target.space, result.result)  # If the edit is refused, the next edit needs no other one.
+        remember_target(app, target.space, result.result)  # If the edit is refused, the next edit uses it.
     return result.result
 
 

@@ -48,7 +48,7 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has scrolled, selected another block, or shown or hidden the source."""
+        """Return True if, since `earlier`, the user has scrolled, selected another block, or toggled the source."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:

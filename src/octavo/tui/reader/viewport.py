@@ -176,7 +176,7 @@ class Contents:
         """Expand the blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return the `matches` in a chunk that are not inside a collapsed block. By default, all matches."""
+        """Return the `matches`, all in one chunk, that no collapsed block hides. This base class returns all."""
         return matches
 
 

@@ -169,7 +169,7 @@ def parse_safely(text: str) -> Document:
 
 
 def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page text with main chosen in all conflicts, and the line at which each conflict is shown."""
+    """Return the page text with main chosen in all conflicts, and for each conflict the line (from 0) that shows it."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():

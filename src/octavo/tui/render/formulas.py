@@ -261,7 +261,7 @@ class _FormulaLayout:
         return inside
 
     def _sign_box(self, name: str, items: _LatexReader, boxes_before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the character of a command. Without a character, return its name, with spaces around it if needed."""
+        """Return the character of the command `name`. If it has none, return the name, with spaces around if needed."""
         sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)

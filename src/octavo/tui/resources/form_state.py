@@ -290,7 +290,7 @@ class FormState:
         self.form_draft = DialogDraft(form.shell, form.draft_name, edited)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
-        """Error in the YAML from the editor. Empty if there is none. This YAML is saved as a separate draft."""
+        """Error in the YAML from the editor. Empty if there is none. The invalid YAML is saved as a separate draft."""
         self.yaml_error_line = 1
         self.is_from_draft = self._load_draft()
 
@@ -361,7 +361,7 @@ class FormState:
 
     @property
     def draft_text(self) -> str:
-        """JSON with the texts of the changed fields. Empty if nothing has changed, or if the form was sent."""
+        """JSON with the changed texts, and a mark if `may_be_sent`. Empty if nothing changed or the form was sent."""
         fields = () if self._was_sent else self.fields
         changed_texts = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
         mark = {FORM: "may be sent"} if self.may_be_sent else {}

@@ -316,7 +316,7 @@ class ViewedMarks:
         stored_fields = state.get_value(self._position_key)
         stored_fields = stored_fields if isinstance(stored_fields, dict) else {}
         self.last_page = str(stored_fields.get("at", ""))
-        """Key of the page that was selected last."""
+        """Key of the page that was selected last. Empty if no key is stored."""
         stored_positions = stored_fields.get("within")
         stored_positions = stored_positions if isinstance(stored_positions, dict) else {}
         positions = {str(key): position_from_json(value) for key, value in stored_positions.items()}

@@ -126,8 +126,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write the revert of `merged` in a draft, and open the draft for review. Return a message and the change request.
-    The change request is None if the revert is not complete. Raises ApiError."""
+    """Write the revert of `merged` in a draft change request, and open it for review. Return a message and this change
+    request, or None instead of the change request if the revert is not complete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -389,7 +389,7 @@ class _Planner:
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the ancestors that the page keeps when the pages `moved_ids` are moved back."""
+        """Return the IDs of the page's ancestors below its nearest ancestor in `moved_ids`, or of all its ancestors."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]

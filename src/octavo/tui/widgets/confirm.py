@@ -140,7 +140,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._mount_time = 0.0
         """Time at which the dialog was mounted, by the clock of `Event.time`."""
         self._content_time: datetime | None = None
-        """Time at which new content was shown that the user must read first. None if there is nothing to read."""
+        """Time at which content was shown that the user must read before confirming. None without such content."""
         self._reading_delay = Delay(self)
         self._draft_delay = DraftDelay(self)
 
@@ -324,7 +324,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """If the user types the first letter of `word` on a button, put the letter into the input and focus it."""
+        """If the user types the first letter of `word` while a button has the focus, move to the input with it."""
         word_input = self.query_one("#typed", LineInput)
         if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()

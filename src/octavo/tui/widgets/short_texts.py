@@ -101,7 +101,7 @@ def first_few(texts: Sequence[str], max_count: int, more: str = "more") -> list[
 
 
 def join_texts(pieces: Iterable[AnyText]) -> Content:
-    """Join the texts that are not empty by ` · `."""
+    """Return the texts that are not empty, joined by ` · `."""
     return _content(" · ").join([safe(piece) for piece in pieces if piece])
 
 
