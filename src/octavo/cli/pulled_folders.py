@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_errors_as_failure(action: str) -> Iterator[None]:
-    """Convert errors of files and of the pulled folder to a Failure: `Could not ACTION: …`."""
+    """Convert errors of the pulled folder to a Failure, and errors of files to the Failure `Could not ACTION: …`."""
     try:
         yield
     except NotPulled as error:

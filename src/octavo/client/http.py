@@ -233,7 +233,7 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 
 
 async def _hide_location(response: httpx.Response) -> None:
-    """Move the location header of a response to its extensions, because httpx fails if its URL is invalid."""
+    """Move the location header of a response to its extensions, because httpx fails at an invalid URL in the header."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 

@@ -190,7 +190,7 @@ class Profile:
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not allowed. Empty if they are allowed."""
+        """Sentences that say why changes are not allowed, and how to allow them. Empty if they are allowed."""
         if not self.read_only:
             return ""
         cause = f"profile {self.name} has read_only = true in {FILE}"

@@ -61,7 +61,7 @@ class MarkedRows:
     unread: frozenset[str] = frozenset()
     """Keys of the active rows that are new or have changed since the user read them."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
-    """Snoozed rows, each with the time at which its snooze ends. The earliest is first, and None is last."""
+    """Snoozed rows, each with the end of its snooze, earliest first. Rows snoozed until they change have None."""
     done: tuple[InboxRow, ...] = ()
 
 

@@ -151,7 +151,7 @@ MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of other users whose replies an update fetches with rank INBOX instead of LATER."""
 MAX_RECHECKED_PAGES = 5
-"""Number of list pages after which an update fetches no more thread lists with unchanged fingerprints."""
+"""Approximate number of list pages that an update fetches of thread lists whose fingerprints are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `InboxUpdate.START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
@@ -375,7 +375,7 @@ class InboxPlanner:
             if needed.url not in chosen_urls and page_counts.get(needed.url, 1) <= pages_left
         ]
         rechecks += choose(affordable_lists, pages_left)
-        # On servers without times of replies, the fingerprint is only their number. Edited replies do not change it.
+        # On servers without times of replies, the fingerprint is only the number of replies, which edits do not change.
         reply_lists = [each for each in not_due if isinstance(each.op, comments.ListReplies)]
         untimed_lists = [each for each in reply_lists if each.fingerprint.isdecimal()]
         for is_later in (False, True):

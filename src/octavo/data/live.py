@@ -336,7 +336,7 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch watched responses again that `op` may have changed. Remove a deleted target from the search index."""
+        """Fetch watched responses again that `op` may have changed. Remove an item deleted by `op` from the index."""
         changed_path, path = affected_path(op), url_path(op)
         target_id = changed_path.rpartition("/")[2]
         self._remove_from_index(op)
@@ -641,7 +641,7 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether a list of an organization may contain the resource at `path`."""
+    """Return whether `list_path` is a list of an organization that may contain the resource at `path` or a parent."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

@@ -592,7 +592,7 @@ def _parts(text: str) -> str:
 
 
 def _storable_text(text: str) -> str:
-    """Return a text that SQLite can store: without lone surrogates and NUL characters."""
+    """Return a text that SQLite can store: lone surrogates and NUL characters are replaced."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

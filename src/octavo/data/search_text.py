@@ -103,8 +103,8 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters or fewer in one line, and the ranges of the words in the
-        snippet. The first word is near the beginning, because a narrow list cuts the snippet."""
+        """Return a snippet of about `length` characters or fewer in one line, with many search terms, and the ranges of
+        these terms in the snippet. One term is near the beginning, because a narrow list cuts the snippet."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:

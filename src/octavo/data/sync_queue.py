@@ -174,7 +174,7 @@ class SyncQueue:
         """Responses that must still be fetched, by URL and then by owner, the oldest first."""
         self._urls_by_owner: dict[str, set[str]] = {}
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """Responses whose requests may start now, by rank: their order by URL."""
+        """For each rank, the responses that may be fetched now: `NeededResponse.order` by URL."""
         self._general_failures: set[str] = set()
         """URLs of requests that failed for a reason that affects all requests. They are retried after the pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO

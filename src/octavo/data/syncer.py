@@ -96,7 +96,7 @@ class _OwnerState:
     used_versions: dict[str, Version | None] = field(default_factory=dict)
     """Version of the last response that the planner got, by URL."""
     due_ranks: dict[str, Rank] = field(default_factory=dict)
-    """Responses that the last sync had to fetch: their rank by URL."""
+    """Rank of each response that the last sync had to fetch, by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """Running tasks that call the planner."""
     last_sync: asyncio.Task[None] | None = None

@@ -92,7 +92,7 @@ class TextFacts:
     """The numbers, units, warning words and URLs of a text."""
 
     numbers: tuple[str, ...] = ()
-    """The numbers without their units, and then words that limit a number, such as `most` for “at most”."""
+    """The numbers without their units, then the words that limit a number, such as `most` for “at most”."""
     units: tuple[str, ...] = ()
     """The units in the order of the text, each in its short form, such as `ms` for milliseconds."""
     warning_words: Counter[str] = field(default_factory=Counter)

@@ -304,7 +304,7 @@ def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
     """Divide pairs into the additions and removals before a restructuring, the restructuring, and the additions and
-    removals after it. A container of which no block was kept is added or removed as a whole."""
+    removals after it. The pairs of one container are never divided."""
 
     def containers(pairs: Iterable[_Pair]) -> set[int]:
         return {id(part.path[0]) for pair in pairs for part in pair if part is not None and part.path}

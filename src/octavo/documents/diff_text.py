@@ -21,7 +21,7 @@ _LETTER_WORD = re.compile(f"[{LETTER_WORDS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""Kinds of runs that can become a link with the same text. That link is then compared as a whole, like the run."""
+"""Kinds of runs that an edit can turn into a link with the same text. Such links are also compared as a whole."""
 _ATOMIC_MARK = "\0"
 """First character of the text of a token that is compared as a whole, such as an image."""
 _EMPHASIS = frozenset({"bold", "italic"})

@@ -177,7 +177,7 @@ def _common_code(name: str) -> str | None:
 
 
 def _section(title: str) -> str:
-    """Return the lines of a section of the file, with a line break before and after them."""
+    """Return the text after `[title]` in `_FILE`, up to the next title. It begins and ends with a line break."""
     return _FILE.read_text(encoding="utf-8").partition(f"[{title}]")[2].partition("[")[0]
 
 

@@ -120,7 +120,7 @@ def space_index_of(revision: Revision, space_id: str, origins: Collection[str] =
 
 
 def space_index_of_json(revision: Json, root: str = "") -> links.SpaceIndex:
-    """Return the index of the pages and files of `revision`, for links. `root` is the folder of the pages."""
+    """Return the link index of the pages and files of `revision`. `root` is the folder of pages in the repository."""
     pages = [
         (
             page["id"],

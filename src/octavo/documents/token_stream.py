@@ -183,7 +183,7 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """Parses a source into tokens of top-level blocks. The other results are complete when `blocks` has ended."""
+    """Parses a source into tokens of top-level blocks. `diagnostics` and `parsed_to` are set after the last block."""
 
     def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
         """Parse about `slice_length` characters of `source` at a time, and stop after about `max_tokens` tokens."""

@@ -71,7 +71,7 @@ class Proposal:
     local: local_changes.LocalFiles = field(init=False)
     baseline: Baseline = field(init=False)
     head: Revision = field(init=False)
-    """The current content of the change request, or of the space if there is none."""
+    """Current revision of the change request, or of the space if there is no change request."""
     change_request: ChangeRequest | None = None
     """The change request that receives the changes. None until `send` creates a new one."""
 
@@ -393,7 +393,7 @@ class _Sender:
             self._current_insertions.append(inserted)
 
     async def _flush(self) -> None:
-        """Send the collected changes as one edit, and find the IDs of the added pages. Raises like `apply`."""
+        """Send the collected changes as one edit, and find the IDs of added pages. Raises like `apply` and `record`."""
         if not self._changes:
             return
         page_ids_before = {page.id for page in self.proposal.head.walk()}

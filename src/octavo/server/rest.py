@@ -198,7 +198,7 @@ def _check_guard(op: Operation[Any], context: RequestContext) -> None:
 
 @handle.register(Listing)
 def list_documents(op: Listing[Any], context: RequestContext) -> Json:
-    """Return a page of the collection at the path of `op`, in order of creation. Raises Refusal."""
+    """Return a list page of the resources under the path of `op`, in order of creation. Raises Refusal."""
     _check_guard(op, context)
     kind = item_type_of(SPECS[type(op)].response_type)
     return paginate(op, context.store.items(path_of(op)), lambda document: PRESENTERS[kind](context, document))

@@ -293,7 +293,7 @@ class Store:
         self._db.execute(f"INSERT INTO keys VALUES (?, ?) {change}", [_digest(key), user_id])
 
     def user_of(self, key: str) -> str | None:
-        """Return the user of an API key. None if the key is unknown."""
+        """Return the ID of the user of an API key. None if the key is unknown."""
         row = self._db.execute("SELECT user FROM keys WHERE hash = ?", [_digest(key)]).fetchone()
         return str(row[0]) if row else None
 

@@ -380,7 +380,7 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def submit(entry: OutboxEntry, review_id: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Add a pending comment to the review `review_id`: held until `held_until`, or queued if `held_until` is None."""
+    """Submit a pending comment with the review `review_id`: as `held`, or as `queued` if `held_until` is None."""
     due_at = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")

@@ -251,7 +251,7 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether content is written between conflict markers as a whole."""
+        """Return whether the whole `content`, not only parts of it, is written between conflict markers."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
@@ -279,7 +279,7 @@ def _set_markers(items: list[list[Fragment]], marker: str) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of merged content. Conflicts without a result of `choose` get `side`. None if no text is left."""
+    """Return the text of merged content. If `choose` returns None, use the text of `side`. None if no text is left."""
     fragments = _Assembler(choose, side).fragments(content)
     return None if fragments is None else "".join(each.text for each in fragments)
 

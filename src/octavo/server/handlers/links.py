@@ -203,7 +203,7 @@ class RevisionLinks:
         return LinkTarget(status, "page", page_id, space_id, anchor)
 
     def _other_space_target(self, space_id: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space, or its page `page_ref`, as a link target. None if missing or hidden from the caller."""
+        """Return a space, or its page `page_ref`, with `status`. None if the target or anchor is missing or hidden."""
         document = self._find_document("spaces", space_id)
         if document is None or document.get("deletedAt") or role(self._context, document) is None:
             return None

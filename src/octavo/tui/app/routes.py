@@ -266,7 +266,7 @@ class PictureRecorder:
         """Description of the view in the saved picture, from `_state_of_next_start`. None if no picture is saved."""
 
     def record_soon(self, screen: View) -> None:
-        """Take a picture of a view in about a second. If the screen cannot be recorded yet, try again."""
+        """Take a picture of `screen` in about a second. If this is not possible yet, try again."""
         if self._timer is not None:
             self._timer.stop()
         self._schedule_picture(screen, tries_left=_MAX_TRIES)

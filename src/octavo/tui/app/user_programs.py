@@ -81,7 +81,7 @@ class CommandTarget:
     """Reference for the command line, such as `handbook/7`. Empty if it is unknown."""
     title: str
     space: str
-    """Name of the space in references, such as `handbook`. Empty if it is unknown."""
+    """Name of the space in references, such as `handbook`. Empty if the space is unknown."""
     url: str
     text: str = ""
     """Text of the block, the thread's first comment, or the inbox row's notification. Empty for other items."""

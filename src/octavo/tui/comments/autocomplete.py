@@ -406,7 +406,7 @@ def choose_emoji(
 
 
 def _reaction_label(code: str, common_names: dict[str, str]) -> str:
-    """Return an emoji with its meaning or Unicode name, such as `👍 agreed`."""
+    """Return the emoji `code` with its name in `common_names`, or else its Unicode name, such as `👍 agreed`."""
     characters = to_emoji(code)
     meaning = common_names.get(code) or (emoji_name(characters[0], "").lower() if characters else "") or code
     return emoji_label(characters, meaning)

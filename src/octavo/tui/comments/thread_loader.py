@@ -175,7 +175,7 @@ class OutdatedBlocks:
     """Finds out whether the blocks of outdated threads were edited or deleted. Loads the current pages for this."""
 
     def __init__(self, view: View, redraw: Callable[[], None]) -> None:
-        """`redraw` is called when the blocks of a page are known."""
+        """`redraw` is called when the current version of a page is loaded."""
         self._view, self._redraw = view, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
         """Anchors of the current version of a page, by page. None while they are loading, or if loading failed."""

@@ -271,7 +271,7 @@ class StatusBar(_Bar):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Shorten a path such as `Handbook › Guides › Alerts` to at most `width` cells. Begin with its longest names."""
+    """Shorten a path such as `Handbook › Guides › Alerts` to at most `width` cells. The longest names are cut first."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess_width := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest_index = max(range(len(names)), key=lambda index: cell_len(names[index]))
@@ -431,8 +431,8 @@ class View(HasCommands, Screen[None]):
             self.shell.explain("You are at the top level. Press q twice to quit.")
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """If no organization is selected, show in `rows` why. While organizations are loading, show that `items_name`
-        are loading. Return False if an organization is selected."""
+        """If no organization is selected, empty `rows`, and show there why none is selected. While organizations are
+        loading, show that `items_name` are loading. Return False if an organization is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:

@@ -113,12 +113,12 @@ def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
 
 
 def store_conflict_base(app: Shell, key: PageDraftKey, revision_id: str) -> None:
-    """Store which revision is the common base of both texts in a draft with conflicts."""
+    """Store the common base revision of both sides of the conflicts in a draft."""
     app.session.state.set_value(f"base {key.stored_key}", revision_id)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
-    """Return which revision is the common base of both texts in a draft with conflicts. None if it was not stored."""
+    """Return the common base revision of both sides of the conflicts in a draft. None if it was not stored."""
     revision_id = app.session.state.get_value(f"base {key.stored_key}")
     return RevisionRef(space_id=key.space_id, revision_id=revision_id) if isinstance(revision_id, str) else None
 

@@ -65,7 +65,7 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
 
 
 def snooze(app: Shell, selected: SelectedRows) -> None:
-    """Ask how long to snooze the rows, then snooze them."""
+    """Ask how long to snooze the rows, then snooze them. For done or snoozed rows, also offer to move them back."""
     now = localize(app.session.state.now())
     end_times = {each: end_of_snooze(each, now) for each in ("hour", "tomorrow", "next week")}
     choices: list[Choice[SnoozeEnd]] = [

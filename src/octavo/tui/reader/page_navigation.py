@@ -279,7 +279,7 @@ class PageNavigation:
 
     @property
     def history_position(self) -> ReadingPosition | None:
-        """Selected block and its row, to restore when the user goes back to the page. None for the top of the page."""
+        """A block and its row, to restore when the user goes back to the page. None for the top of the page."""
         request = self.position_to_restore
         if request is not None and request[0] == self.contents.key and not self._has_moved_since_request:
             return request[1]

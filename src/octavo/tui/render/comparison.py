@@ -44,7 +44,7 @@ class PageComparison:
     old: Document
     new: Document
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """Kind of each changed text by what it affects, such as `number`, `link` or `wording`."""
+    """Kinds of change of each diff entry, such as `number`, `link` or `wording`."""
 
     @cached_property
     def _old_block_ids(self) -> frozenset[int]:

@@ -54,7 +54,7 @@ class DiffChunk(NamedTuple):
     `page` (heading of a page)."""
     block: Block | None = None
     old: Block | None = None
-    """Old version of `block`, if `block` is unchanged and was compared. Otherwise None."""
+    """Old version of `block`, if a diff found `block` unchanged. Otherwise None."""
     entry: DiffEntry | None = None
     ancestors: tuple[Block, ...] = ()
     """Containers of the block in the new version, outermost first. Empty at the top level."""

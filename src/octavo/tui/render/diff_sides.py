@@ -111,7 +111,7 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _MAX_VALUE_LENGTH = 200
-"""If both values of a changed attribute have more characters, only excerpts are shown."""
+"""If the old and the new value of an attribute both have more characters than this, only excerpts are shown."""
 _EXCERPT_LENGTH = 40
 """Maximum number of characters of an excerpt."""
 _LETTERS_BEFORE_DIFFERENCE = 10

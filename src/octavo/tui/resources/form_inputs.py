@@ -259,7 +259,7 @@ class FormPickers:
         return "unchanged" if field.name in self._state.unreported_fields else "not set"
 
     async def load_labels(self) -> None:
-        """Load the labels of the values that are chosen when the form opens."""
+        """Load the labels of the initial values of fields with a picker."""
         for field in self._state.fields:
             if field.name in self._references and (self._state.texts[field.name] or "").strip():
                 reference_list = self._references[field.name]

@@ -253,7 +253,7 @@ async def _show_test_result(app: Shell, table: CurrentTable, link: str) -> None:
 
 
 def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
-    """Return the redirects that a link passed, and where it leads, as lines of the dialog."""
+    """Return rows with the tested path, each redirect, the result (such as a target or a loop), and a summary."""
     first_step, *further_steps = result.chain.steps
     info_rows = [
         InfoRow("note", "from", first_step),

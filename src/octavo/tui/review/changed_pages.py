@@ -34,7 +34,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def conflicting_keys(conflicts: Iterable[PredictedConflict]) -> frozenset[str]:
-    """Return the keys that the items with conflicts may have in the tree. Kinds are unknown, except for variables."""
+    """Return the keys that items with conflicts may have in the tree: as page, file, reusable content or variables."""
     item_ids = {each.id for each in conflicts if each.kind != "variable"}
     keys = {key for item_id in item_ids for key in (item_id, f"file {item_id}", f"reusable {item_id}")}
     return frozenset(keys | {"variables" for each in conflicts if each.kind == "variable"})

@@ -340,7 +340,7 @@ class ViewedMarks:
         return stored_revision if self._needs_renewal else None
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """If `load` found earlier marks, keep them, except on the pages `changed_keys` (if None, on all pages)."""
+        """If `load` found earlier marks, drop them on the pages `changed_keys` (None: all pages), and keep the rest."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False

@@ -311,7 +311,8 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge with the revision `main` (an ID, None for the current one). Raises ApiError."""
+    """Predict the conflicts of a merge with the revision `main` (an ID, None for the current one). If a revision is
+    missing or hidden, `is_known` is False. Raises ApiError for other errors."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changes.changes and not count_unlisted(changes))

@@ -122,8 +122,8 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Ask for reviewers and request their reviews. For one change request, also withdraw requests to deselected
-    reviewers."""
+    """Let the user choose reviewers, and request their reviews. For one change request, also withdraw requests to
+    deselected reviewers."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     app.background(choose(app, target))
 

@@ -327,7 +327,7 @@ def acts_on_selection(target: RequestTarget) -> bool:
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` for up to `MAX_REQUESTS` selected change requests. Without a selection, it calls `why_not`."""
+    """Return a `why_not` that allows up to `MAX_REQUESTS` selected items. Without a selection, it calls `why_not`."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):

@@ -265,7 +265,7 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     """Run a program of `bounded/` with `data` as its input, and return its output. The program gets no environment
     variables. It is killed after `seconds`, or if it prints more than `max_bytes`. `memory` in bytes is limited if the
     system supports this. Raises OSError if the program cannot be started."""
-    # The program limits its processor time too, for the case that Octavo is killed.
+    # The program also limits its own processor time, in case Octavo is killed before the program ends.
     limits = str(memory), str(int(seconds) + 1)
     command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED_FOLDER / "__main__.py"), program, *limits)
     run = partial(run_limited, program, command, data, folder=Path("/"), environment={}, max_output=max_bytes)

@@ -75,7 +75,7 @@ class FlatTree:
         return visible_rows
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return a node and its descendants, without nodes that have no children. Empty if the node has no children.
+        """Return a node and its descendants, but only nodes that have children. Empty if the node has no children.
         Raises ValueError for an unknown key."""
         index = self._keys.index(key)
         depth, node = self._rows[index]
