@@ -67,8 +67,9 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`, with one draft for a removed API operation and the blocks that replaced it, or else for an added
-    API operation and the blocks that it replaced. `drafts` has only drafts of added and removed blocks."""
+    """Return `drafts`, with removed API operations joined with the blocks that replaced them. If no removed operation
+    was replaced, added API operations are joined with the blocks that they replaced. `drafts` has only drafts of added
+    and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [

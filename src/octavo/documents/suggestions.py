@@ -385,8 +385,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated: the new version lacks its block, and the thread is a pending comment
-        with a quote, or outdated on the server, or both versions lack its block and its quote."""
+        """Return whether a thread is outdated. False if the new version has its block. Otherwise, True for a pending
+        comment with a quote, for a thread that is outdated on the server, and if both versions lack block and quote."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

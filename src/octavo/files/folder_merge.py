@@ -398,8 +398,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """If the proposed change request was merged, record its files as pulled, and return the IDs of its pages. Else
-    return an empty set. Forget a merged or archived proposal. The caller must save the folder. Raises ApiError."""
+    """If the proposed change request was merged, record its files as pulled. Forget a merged or archived proposal.
+    Return the IDs of the merged pages, empty without a merge. The caller must save the folder. Raises ApiError."""
     change_request_id = folder.proposal.get("changeRequest")
     if not change_request_id:
         return frozenset()

@@ -216,8 +216,8 @@ def stored_revisions(stored_update: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Go back from the revision `start` to the last update from main, else to the first revision, which has the ID
-    `first` or no parents. Return it. None if a revision cannot be loaded, or after `MAX_ANCESTORS` steps."""
+    """Return the last update from main, at `start` or before. Without an update, return the first revision, which has
+    the ID `first` or no parents. None if a revision cannot be loaded, or after `MAX_ANCESTORS` steps."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:

@@ -61,10 +61,10 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """Call `on_change` when the changed pages, page tree, predicted conflicts or `error_text` change, `on_diff` for
-        each compared page, `on_reviews` when reviews or predicted conflicts change, and `on_new_base` when you chose
-        another old revision and its changes are loaded. With `opens_at_review`, the first old revision is that of your
-        last review."""
+        """`on_change` is called when the changed pages, page tree, predicted conflicts or `error_text` change.
+        `on_diff` is called for each compared page, and `on_reviews` when reviews or predicted conflicts change.
+        `on_new_base` is called when you chose another old revision and its changes are loaded. With `opens_at_review`,
+        the first old revision is that of your last review."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)

@@ -101,8 +101,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the inactive filters that may shorten the list, each with the number of change requests that match, and
-    the number of change requests that may match when their status is loaded."""
+    """Return the inactive filters that may shorten the list. Each has two numbers: the change requests that match, and
+    those that may match when their status is loaded."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -312,7 +312,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def requests_of_tab(self) -> list[ChangeRequest]:
-        """Loaded change requests of the current tab, before the filters. Only yours if `only_mine` is on."""
+        """Loaded change requests of the current tab, before the filters. With `only_mine`, only yours."""
         list_page, my_id = self._snapshot.value, self.shell.workspace.my_id
         items = list_page.items if list_page else ()
         return [each for each in items if not self.only_mine or is_mine(each, my_id)]

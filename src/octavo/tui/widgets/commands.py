@@ -520,8 +520,9 @@ def key_name(key: str) -> str:
 
 
 def help_heading_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the heading in the help for a class, or for its command `id` if given: the `context` of the command's
-    group, else the `HELP_NAME` of the class, else “anywhere” for the app, else a name made from the class."""
+    """Return the heading in the help for a class, or for its command `id` if given. The heading is the `context` of the
+    command's group, or if this is empty, the `HELP_NAME` of the class. Without both, it is “anywhere” for the app, and
+    a name made from the class for other classes."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own_context: str = getattr(node, "HELP_NAME", "")
     context = (commands[id][0].context or own_context) if id in commands else own_context
