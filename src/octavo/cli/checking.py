@@ -202,11 +202,11 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
                 yield readable_path(entry.path), readable_path(first.path)
 
 
-def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
+def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent_path: str = "") -> Iterator[tuple[str, str]]:
     """Yield the URL path and the file path of each page. For a group, which has no file, yield its URL path twice."""
     for entry in entries:
         if entry.kind != "link":
-            path = posixpath.join(parent, _slug(entry))
+            path = posixpath.join(parent_path, _slug(entry))
             if entry.path is None:
                 yield path, path
             elif folder.has_file(entry.path):

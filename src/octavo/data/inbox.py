@@ -226,11 +226,11 @@ def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
     )
 
 
-def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
-    """Return whether a row belongs in a tab of the inbox. `space` is the title of the row's space."""
+def matches(row: InboxRow, row_filter: InboxFilter, space_title: str) -> bool:
+    """Return whether a row belongs in a tab of the inbox. `space_title` is the title of the row's space."""
     if row_filter.reasons and not {row.reason, *row.other_reasons}.intersection(row_filter.reasons):
         return False
-    if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space):
+    if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space_title):
         return False
     text = fold(f"{row.title} {row.context} {row.reason_text}")
     return all(word in text for word in fold(row_filter.words).split())

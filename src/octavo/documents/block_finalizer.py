@@ -299,7 +299,7 @@ def _digest(draft: DraftBlock, first_child_digest: str) -> str:
         own_text = next((value for value in title_attributes if isinstance(value, str) and value), "")
     if not own_text and "columns" in attrs:
         own_text = " ".join(plain_text(column.title) for column in attrs["columns"])
-    is_text_only = own_text and not first_child_digest and not own_text.isspace()
+    is_text_only = bool(own_text) and not first_child_digest and not own_text.isspace()
     digest = blake2b(digest_size=6)
     for piece in (
         _normalized_pieces(own_text)

@@ -28,9 +28,9 @@ class Suggestion(NamedTuple):
     """First line of the fence in the comment, counted from 0, and the line after the fence."""
 
 
-def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
+def find_suggestions(comment_text: str) -> tuple[Suggestion, ...]:
     """Return the suggestions in a comment. A suggestion inside another fence does not count."""
-    lines = comment.split("\n")
+    lines = comment_text.split("\n")
     return tuple(
         Suggestion("\n".join(lines[first + 1 : last]), (first, min(last + 1, len(lines))))
         for language, first, last in _find_fences(lines)
@@ -38,9 +38,9 @@ def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
     )
 
 
-def has_incomplete_fence(comment: str) -> bool:
+def has_incomplete_fence(comment_text: str) -> bool:
     """Return whether the first or last line of a code fence or suggestion is missing in a comment."""
-    lines = comment.split("\n")
+    lines = comment_text.split("\n")
     return any(last == len(lines) for _, _, last in _find_fences(lines))
 
 
@@ -71,9 +71,9 @@ def suggestion_fence(source: str) -> str:
     return f"{fence(source, 'suggestion')}\n"
 
 
-def find_block_source(page: str, key: str) -> str | None:
+def find_block_source(page_text: str, key: str) -> str | None:
     """Return the source lines of the block with `key`. None if the block does not exist or its lines are unknown."""
-    blocks = _sources_by_key(page)
+    blocks = _sources_by_key(page_text)
     return blocks[key][1] if key in blocks else None
 
 
@@ -85,14 +85,14 @@ class AppliedSuggestion(NamedTuple):
     text: str
 
 
-def has_fewer_blocks(page: str, old_page: str, source: str) -> bool:
-    """Return whether `page` has fewer blocks with the source lines `source` than `old_page`."""
-    new, old = (list(dict(_sources_by_key(each).values()).values()).count(source) for each in (page, old_page))
+def has_fewer_blocks(page_text: str, old_text: str, source: str) -> bool:
+    """Return whether `page_text` has fewer blocks with the source lines `source` than `old_text`."""
+    new, old = (list(dict(_sources_by_key(each).values()).values()).count(source) for each in (page_text, old_text))
     return new < old
 
 
 def apply_suggestion(
-    page: str, key: str, original: str | None, suggested: str, *, is_equal_block_lost: bool = False
+    page_text: str, key: str, original: str | None, suggested: str, *, is_equal_block_lost: bool = False
 ) -> AppliedSuggestion:
     """Replace the block with `key` by the suggested text if its source is still `original`. Else, replace the only
     block with that source. If `original` is None, replace nothing.
@@ -100,19 +100,19 @@ def apply_suggestion(
     If `is_equal_block_lost`, the page has fewer blocks with that source than when the suggestion was made. Then the
     suggestion was already applied if the page has its text.
     """
-    blocks, text = _sources_by_key(page), suggested.strip("\n")
+    blocks, text = _sources_by_key(page_text), suggested.strip("\n")
     target = blocks.get(key)
     # Search lines, not blocks, because a suggestion may open a tag around later blocks.
-    has_text = suggested.strip() != "" and f"\n{text}\n" in f"\n{page}\n".replace("\r\n", _LINE_FEED)
+    has_text = suggested.strip() != "" and f"\n{text}\n" in f"\n{page_text}\n".replace("\r\n", _LINE_FEED)
     if original is not None and (target is None or target[1] != original):
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
-        return AppliedSuggestion("same" if has_text else "changed", page)
+        return AppliedSuggestion("same" if has_text else "changed", page_text)
     # After the first of two equal blocks was replaced, the second has the key of the first. Do not replace both.
     if (has_text and is_equal_block_lost) or target[1] == text:
-        return AppliedSuggestion("same", page)
-    (first, last), lines = target[0], page.split("\n")
+        return AppliedSuggestion("same", page_text)
+    (first, last), lines = target[0], page_text.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
     new_lines = [line.removesuffix("\r") + end for line in suggested.split("\n")] if suggested.strip() else []
     if not new_lines:  # Also delete the blank lines after a deleted block.
@@ -121,10 +121,10 @@ def apply_suggestion(
     return AppliedSuggestion("applied", "\n".join([*lines[:first], *new_lines, *lines[last:]]))
 
 
-def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with the block `key` and `suggested` between conflict markers, at the end if the block is gone."""
-    lines = page.split("\n")
-    (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
+def with_conflict_markers(page_text: str, key: str, suggested: str) -> str:
+    """Return `page_text` with the block `key` and `suggested` in conflict markers, at the end if the block is gone."""
+    lines = page_text.split("\n")
+    (first, last), _ = _sources_by_key(page_text).get(key, ((len(lines), len(lines)), ""))
     parts = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
     return "\n".join([*lines[:first], *parts, *lines[last:]])
 
@@ -137,8 +137,8 @@ def block_source(source: str, block: Block) -> str:
     return "\n".join(lines)
 
 
-def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
-    document, lines = parse(page), page.split("\n")
+def _sources_by_key(page_text: str) -> dict[str, tuple[tuple[int, int], str]]:
+    document, lines = parse(page_text), page_text.split("\n")
     if document.source.count("\n") + 1 != len(lines):
         return {}  # Other line separators would make the line numbers wrong.
     sources = {}

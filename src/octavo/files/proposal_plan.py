@@ -102,8 +102,8 @@ class ProposalPlan:
             f"{count} {'page' if count == 1 else 'pages'} {word}" if number == 0 else f"{count} {word}"
             for number, (count, word) in enumerate(counts_and_words)
         ]
-        if files := len(self.new_files):
-            parts.append(f"{files} {'file' if files == 1 else 'files'} added")
+        if file_count := len(self.new_files):
+            parts.append(f"{file_count} {'file' if file_count == 1 else 'files'} added")
         return ", ".join(parts)
 
 

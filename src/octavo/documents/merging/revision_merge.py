@@ -39,11 +39,11 @@ class TreeVersion:
         ancestor in `page_ids`. None stands for the root."""
         child_ids: defaultdict[str | None, list[str]] = defaultdict(list)
 
-        def visit(pages: Pages, parent: str | None) -> None:
+        def visit(pages: Pages, parent_id: str | None) -> None:
             for page in pages:
                 if page["id"] in page_ids:
-                    child_ids[parent].append(page["id"])
-                visit(page.get("pages", []), page["id"] if page["id"] in page_ids else parent)
+                    child_ids[parent_id].append(page["id"])
+                visit(page.get("pages", []), page["id"] if page["id"] in page_ids else parent_id)
 
         visit(self.pages, None)
         return child_ids
@@ -307,8 +307,8 @@ class _RevisionMerger:
         merged_page = page_merge.merge(base_text, main_text, proposed_text)
         if merged_page.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
-        by_words = (each for _, each in merged_page.named_conflicts if each.is_merged_by_default)
-        self.word_merges += [WordMerge(node_id, each.merged_text or "") for each in by_words]
+        merged_conflicts = (each for _, each in merged_page.named_conflicts if each.is_merged_by_default)
+        self.word_merges += [WordMerge(node_id, each.merged_text or "") for each in merged_conflicts]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
             conflicting_fields.pop("title", None)  # The headings in the text already show both titles.
         merged_text = self._with_fields(merged_page.text(request=self._request_label), conflicting_fields)

@@ -143,12 +143,12 @@ class PageThreads:
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         keys = self.cursor.keys_beginning_on(chunk_index, number, line)
-        threads, drafts = (self._count(keys, chunk_index, marks) for marks in (self.marks, self.drafts))
-        if not (threads or drafts):
+        thread_count, draft_count = (self._count(keys, chunk_index, marks) for marks in (self.marks, self.drafts))
+        if not (thread_count or draft_count):
             return strip
         glyphs, strip_width = self.viewport.text_styles.glyphs, strip.cell_length
         column = self.viewport.contents.margin_of(chunk_index) + max(line_width, line.width) + 1
-        texts = _mark_texts(glyphs.dot, threads, glyphs.pen, drafts)
+        texts = _mark_texts(glyphs.dot, thread_count, glyphs.pen, draft_count)
         mark = next((text for text in texts if column + cells(text) <= strip_width), texts[-1])
         return overlay_text(
             strip,
@@ -162,14 +162,19 @@ class PageThreads:
         return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 
-def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
+def _mark_texts(dot: str, thread_count: int, pen: str, draft_count: int) -> Sequence[str]:
     """Return texts for the mark of a block, longest first, such as `● 2 ✎` and `●✎`."""
-    if not drafts:
-        return f"{dot} {threads}", f"{dot}{threads}", dot
-    draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
-    if not threads:
+    if not draft_count:
+        return f"{dot} {thread_count}", f"{dot}{thread_count}", dot
+    draft_text = f"{pen} draft" if draft_count == 1 else f"{pen} {draft_count} drafts"
+    if not thread_count:
         return draft_text, pen
-    return f"{dot} {threads}  {draft_text}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
+    return (
+        f"{dot} {thread_count}  {draft_text}",
+        f"{dot} {thread_count} {pen}",
+        f"{dot}{thread_count}{pen}",
+        f"{dot}{pen}",
+    )
 
 
 LINE_WIDTHS = (76, 100, 0)

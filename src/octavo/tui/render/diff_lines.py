@@ -240,7 +240,7 @@ def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
                 + " "
             )
             level += 1
-    is_first = path and path[-1].kind in ("item", "task") and _child_index(block, path[-1]) == 0
+    is_first = bool(path) and path[-1].kind in ("item", "task") and _child_index(block, path[-1]) == 0
     return prefix if is_first else " " * cells(prefix)
 
 

@@ -455,10 +455,10 @@ def cell_pieces(
         sign = glyphs.done if value else glyphs.todo
         return [StyledText(f"[{sign}]" if styles.ascii else sign, styles.success if value else styles.muted)]
     if column.type == "rating" and isinstance(value, int):
-        stars = max(0, min(value, column.max))
+        star_count = max(0, min(value, column.max))
         return [
-            StyledText(glyphs.star * stars, styles.warning),
-            StyledText(glyphs.empty_star * (column.max - stars), styles.muted),
+            StyledText(glyphs.star * star_count, styles.warning),
+            StyledText(glyphs.empty_star * (column.max - star_count), styles.muted),
         ]
     if column.type == "select" and (labels := select_labels(cell, column)):
         edge = non_breaking(" ", styles)

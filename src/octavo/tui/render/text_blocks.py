@@ -344,13 +344,13 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
     """Render numbered steps next to a vertical line."""
     styles, glyphs = context.styles, context.styles.glyphs
     count = len(whole_block(block).children)
-    digits = len(str(count))
+    digit_count = len(str(count))
     all_lines: list[Line] = []
-    blank = " " * (digits - 1)
+    blank = " " * (digit_count - 1)
     for number, step in enumerate(block.children, 1 + first_index(block)):
         children, is_continued = step.children, not has_start(step)
         head: list[Line] = [] if is_continued else [Line([])]
-        inner_width = width - digits - 4
+        inner_width = width - digit_count - 4
         if is_continued:
             pass
         elif children and children[0].kind == "heading":
@@ -366,7 +366,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         body = context.render_blocks(children, inner_width, above=child_above(step), may_be_wide=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
-        mark = [decoration(f" {str(number).rjust(digits)} ", styles.button), decoration(" ")]
+        mark = [decoration(f" {str(number).rjust(digit_count)} ", styles.button), decoration(" ")]
         rail_sign = " " if is_last else glyphs.vertical
         rail = [decoration(f" {blank}{rail_sign}  ", styles.line)]
         all_lines += indent(lines, rail if is_continued else mark, rail)

@@ -96,9 +96,9 @@ def tree_nodes(
     placed_keys: set[str] = set()
     deleted_by_parent = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
 
-    def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
+    def nodes_below(pages: Sequence[Page], parent_id: str | None) -> list[TreeNode]:
         nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed_keys]
-        for key, siblings in deleted_by_parent.get(parent, ()):
+        for key, siblings in deleted_by_parent.get(parent_id, ()):
             if key not in placed_keys:
                 nodes.insert(_position_after(siblings, nodes), (key, [deleted_node(by_key[key])]))
         return [node for _, group in nodes for node in group]
@@ -143,13 +143,13 @@ def _deleted_by_parent(
     its earlier siblings, nearest first. `remaining_ids` has the IDs of the pages in the new revision."""
     deleted_by_parent: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
-    def collect(pages: Sequence[Page], parent: str | None) -> None:
+    def collect(pages: Sequence[Page], parent_id: str | None) -> None:
         for index, page in enumerate(pages):
             changed_page = pages_by_key.get(page.id)
             is_deleted = changed_page is not None and not changed_page.exists_after
             if is_deleted:
-                deleted_by_parent[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
-            collect(page.pages, page.id if is_deleted or page.id in remaining_ids else parent)
+                deleted_by_parent[parent_id].append((page.id, [each.id for each in reversed(pages[:index])]))
+            collect(page.pages, page.id if is_deleted or page.id in remaining_ids else parent_id)
 
     collect(old_pages, None)
     return deleted_by_parent

@@ -206,8 +206,12 @@ class ChangedTree:
             sum(count for kind, count in each.items() if kind in KEEPING_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
         ]
-        pages = sum(map(bool, counts))
-        hidden = f"{plural(sum(counts), 'change')} hidden on {plural(pages, 'page')}" if pages else "nothing is hidden"
+        page_count = sum(map(bool, counts))
+        hidden = (
+            f"{plural(sum(counts), 'change')} hidden on {plural(page_count, 'page')}"
+            if page_count
+            else "nothing is hidden"
+        )
         return f"Only meaning: {hidden}"
 
     def select_page(self, key: str) -> bool:

@@ -404,12 +404,12 @@ class _Tree:
         self._children: dict[str | None, list[str]] = {}
         self._add(revision.pages, None)
 
-    def _add(self, pages: tuple[Page, ...], parent: str | None) -> None:
+    def _add(self, pages: tuple[Page, ...], parent_id: str | None) -> None:
         for page in pages:
             if page.id not in self.pages:
                 self.pages[page.id] = page
-                self.parents[page.id] = parent
-                self._children.setdefault(parent, []).append(page.id)
+                self.parents[page.id] = parent_id
+                self._children.setdefault(parent_id, []).append(page.id)
                 self._add(page.pages, page.id)
 
     def position_of(self, page_id: str) -> int:
