@@ -154,8 +154,8 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 @lru_cache(10_000)  # Cached: each link to a missing heading is compared with all headings.
 def _comparison_key(anchor: str, strictness: int) -> str:
-    """Return a key that is equal for anchors that match. Key 3 has all words, key 2 lacks `and`, key 1 also the `e` of
-    umlauts, and key 0 has no `and` and no Korean letters."""
+    """Return a key that is equal for anchors that match. With the `strictness` 3, the key has all words. With less, it
+    lacks the word `and`. With 1, it also lacks the `e` of umlauts, and with 0 all Korean letters."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-").translate(_ROMAN_FORMS)))
     words = _WORDS.findall(plain if strictness == 3 else _COMPARISON_SIGNS.sub("", plain))
     key = "".join(word for word in words if strictness == 3 or word != "and")

@@ -691,7 +691,7 @@ def drop_empty_marks(state: StateInline) -> None:
 
 
 def _sign(text: str) -> str:
-    """Return a sign for the text of a token: itself if it is `*` or `_`, else a space for spaces and `.` for words."""
+    """Return a sign for the text of a token: `*` and `_` as they are, a space for spaces, and `.` for other text."""
     if text in ("*", "_"):
         return text
     return " " if text.isspace() and text != "\n" else "."

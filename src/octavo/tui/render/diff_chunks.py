@@ -160,8 +160,8 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if `other` may be inside `block`: if `other` begins within the source lines of the whole block, or if
-    `block` has the footnotes of the page."""
+    """Return whether `other` may be inside `block`, because it begins within the source lines of the whole block. The
+    block with the footnotes of the page may contain any block."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 

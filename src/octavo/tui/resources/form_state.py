@@ -83,8 +83,8 @@ def text_to_validate(field: FormField, text: str | None) -> str | None:
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the text of a field after the user chose the file at `path`: the path, or for a field of fonts, the YAML
-    list in `text` with this font added. An invalid list stays unchanged."""
+    """Return the text of a field after the user chose the file at `path`. In most fields, this is the path. In a field
+    of fonts, it is the YAML list in `text` with this font added. An invalid list stays unchanged."""
     if field.upload_kind != "customization_font":
         return path
     try:

@@ -695,8 +695,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the index in `keys` for the cursor after its item was removed: the index of the next old item that
-    remains, else of the previous old item. None if no old item remains."""
+    """Return the index in `keys` for the cursor after its item was removed. The cursor moves to the next old item that
+    remains, or without one, to the previous old item. None if no old item remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)
