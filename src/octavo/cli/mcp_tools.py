@@ -131,7 +131,7 @@ class Toolbox:
         return RefResolver(self.session, self.options("changes"))
 
     async def resolve(self, text: str) -> RefTarget:
-        """Return the target of a REF. Raises ToolError if there is none, or if the agent may not read its space."""
+        """Return the target of a REF. Raises ToolError for a URL, an unknown REF, or a space hidden from the agent."""
         if "://" in text:
             raise ToolError("Write a REF such as handbook/7, not a URL.")
         try:

@@ -148,7 +148,7 @@ def _parameter_names(spec: Spec) -> str:
 
 
 def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:
-    """Yield the alternatives for a value: the schemas in `anyOf` or `oneOf`, else only `schema`."""
+    """Yield the alternatives for a value: the schemas in `anyOf` or `oneOf`, else only `schema`. Resolves `$ref`."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
     if alternatives := schema.get("anyOf") or schema.get("oneOf"):

@@ -219,7 +219,7 @@ class Profiles:
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If this profile was current, another profile becomes current."""
+        """Return a copy without the profile `name`. If `name` was current, the first other profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current_name = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current_name, entries=entries)

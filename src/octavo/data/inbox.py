@@ -165,7 +165,7 @@ class InboxData:
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageSummary]]] = field(default_factory=dict)
     """Loaded replies by space or change request, and then by thread ID. Threads without replies are missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that the responses may lack: first the finished writes, then the unfinished, each from old to new."""
+    """Writes that the responses may lack: the finished writes, then the unfinished writes, both oldest first."""
     drafts: Sequence[Draft] = ()
 
 

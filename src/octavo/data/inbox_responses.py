@@ -35,7 +35,7 @@ class InboxResponses:
         self.unreduced: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
-        """Authors, pages and permissions of comments. Each value is its own key, so equal values are one object."""
+        """Authors, pages and permissions of comments. Each value is its own key, so equal values share one object."""
 
     @property
     def page_counts(self) -> dict[str, int]:

@@ -203,7 +203,7 @@ class Live:
         return value
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
-        """Return whether a response was requested after `since`, and shows all confirmed writes."""
+        """Return whether a response was requested after `since` without an error, and shows all confirmed writes."""
         is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
         return is_newer and response.error is None and response.included_write_count == self._confirmed_count
 

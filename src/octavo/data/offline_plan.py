@@ -63,7 +63,7 @@ class OfflinePlanner:
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}
         self.urls_with_dependents: set[str] = set()
-        """URLs of responses that show which other responses are needed."""
+        """URLs of responses whose values tell which other responses are needed."""
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
     def needed_responses(self) -> Iterator[NeededResponse]:
@@ -111,7 +111,7 @@ class OfflinePlanner:
         """Yield `needed_responses`. Unpinned responses get `needs_value`, so that `on_response` pins them."""
         for needed in needed_responses:
             if needed.url in self._cache.unstored_urls:
-                needed = needed.as_due()  # the response may be current, but it is not on disk
+                needed = needed.as_due()  # The response may be current, but it is not on disk.
             self.needed_by_url[needed.url] = needed
             if needed.needs_value:
                 self.urls_with_dependents.add(needed.url)

@@ -171,13 +171,13 @@ class ViewPlanner:
         """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
 
     def adopt_fingerprints(self, listed_at: datetime) -> None:
-        """Store fingerprints of watched responses requested after `listed_at`, the time of the newest list."""
+        """Store listed fingerprints for watched responses requested since `listed_at`, the time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, fingerprint = response.requested_at, self._fingerprint(response.op)
             version = cache.versions.get(response.url)
             if requested_at is None or not fingerprint or requested_at < listed_at:
-                continue  # the response may be older than the list, so the fingerprint may not fit
+                continue  # The response may be older than the list, so the fingerprint may not fit.
             if version is None or version.requested_at < requested_at:
                 cache.put_version(response.url, fingerprint, requested_at=requested_at)
 

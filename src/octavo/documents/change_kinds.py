@@ -524,7 +524,7 @@ def link_targets(block: Block) -> list[str]:
 
 
 def code_texts(block: Block) -> list[str]:
-    """Return the code and the formulas in a block and in the blocks inside it."""
+    """Return the code, formulas and expressions in a block and in the blocks inside it."""
     runs = (run for each in block.walk() for run in each.runs)
     inline_texts = [run.text for run in runs if _is_code(run) or run.kind in ("math", "expression")]
     return [*inline_texts, *(each.text for each in block.walk() if each.kind in _CODE_BLOCKS)]

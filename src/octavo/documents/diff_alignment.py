@@ -310,7 +310,7 @@ def _share_of_equal_blocks(old: Node, new: Node) -> float:
 
 
 def _main_link(node: Node) -> str | None:
-    """Return the link of more than half of the text of a block. None if there is no such link."""
+    """Return the only link of a block if it has over half of the text, or an operation's method and URL, or None."""
     if node.kind in _OPERATION_KINDS and (url := _operation_url(node.block)):
         return f"{node.block.attrs.get('method') or 'get'} {url}"
     while len(node.children) == 1:
@@ -423,7 +423,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozense
 
 
 def _keys_with_new_look(old: Sequence[Node], new: Sequence[Node]) -> set[tuple[str, str]]:
-    """Return the (kind, text) of the blocks that occur once in each version, but with another link or format."""
+    """Return (kind, text) of blocks, except operations, that occur once per version, with another link or format."""
     sides = []
     for nodes in (old, new):
         counts = Counter((node.kind, node.text) for node in nodes)
@@ -432,7 +432,7 @@ def _keys_with_new_look(old: Sequence[Node], new: Sequence[Node]) -> set[tuple[s
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table for `best_pairs`. `[i][j]` is the highest total value of pairs with indexes from i and j on."""
+    """Return a table for `best_pairs`: `[i][j]` is the highest total of pairs with old index >= i, new index >= j."""
     best_totals = [[0.0] * (width + 1)]
     for values in reversed(pair_values):
         totals_below = best_totals[-1]

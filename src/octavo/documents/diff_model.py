@@ -255,7 +255,7 @@ def _notes(old: Block, new: Block, settings: tuple[AttributeChange, ...]) -> tup
 
 
 def equal_length(old: str, new: str) -> int:
-    """Return the number of equal letters at the beginning of two texts."""
+    """Return the number of equal characters at the beginning of two texts."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((index for index, (one, other) in pairs if one != other), min(len(old), len(new)))
 

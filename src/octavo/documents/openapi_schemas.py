@@ -88,7 +88,7 @@ class SchemaReader:
     """Number of characters that descriptions may still have. The number is limited, because rendering them is slow."""
 
     def read_description(self, value: Any) -> str:
-        """Return a description, shortened if longer than `characters_left`, and reduce that number by its length."""
+        """Return a description, or its start if it exceeds `characters_left`. Subtract the length from this number."""
         description = as_text(value)
         if len(description) > self.characters_left:
             description = as_line(description[:_MAX_VALUE_LENGTH])

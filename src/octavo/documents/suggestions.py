@@ -94,11 +94,11 @@ def has_fewer_blocks(page_text: str, old_text: str, source: str) -> bool:
 def apply_suggestion(
     page_text: str, key: str, original: str | None, suggested: str, *, is_equal_block_lost: bool = False
 ) -> AppliedSuggestion:
-    """Replace the block with `key` by the suggested text if its source is still `original`. Else, replace the only
-    block with that source. If `original` is None, replace nothing.
+    """Replace the block with `key` by `suggested` if the source of the block is still `original`. Otherwise, replace
+    the only block with the source `original`. If `original` is None, replace nothing.
 
-    If `is_equal_block_lost`, the page has fewer blocks with that source than when the suggestion was made. Then the
-    suggestion was already applied if the page has its text.
+    If `is_equal_block_lost`, the page has fewer blocks with the source `original` than when the suggestion was made.
+    Then nothing is replaced if the page has the text `suggested`: the suggestion was already applied.
     """
     blocks, text = _sources_by_key(page_text), suggested.strip("\n")
     target = blocks.get(key)

@@ -205,7 +205,7 @@ class TokenStream:
         """Position after the last possible definition of each link label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
-        """Yield the blocks in source order, then the remaining footnotes. Set `parsed_to`."""
+        """Yield the blocks in source order, then the footnotes of the page. Set `parsed_to` before the footnotes."""
         position = line = token_count = 0
         while position < len(self._source) and token_count < self._max_tokens:
             try:

@@ -245,7 +245,7 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Contents of files by path: `SUMMARY.md`, its pages, the files of the last pull and proposal, and new assets."""
+    """Contents of files by path: `SUMMARY.md`, pages in it, files of the last pull and proposal, and new assets."""
     entries: TableOfContents = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)

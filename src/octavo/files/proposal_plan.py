@@ -307,7 +307,7 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file with this name and size that an interrupted proposal sent. None if there is none."""
+        """Return the ID of a file with the name of `path` and this size that an interrupted proposal sent, or None."""
         other_ids = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         other_ids |= set(plan.sent_files.values())
         new_files = (file for file in self.head.files if file.id not in other_ids)

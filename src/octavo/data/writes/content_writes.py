@@ -52,14 +52,14 @@ async def edit(
 ) -> SendResult[None]:
     """Send up to 50 `changes` in one edit, of which the server makes all or none. If the head is not
     `expected_revision`, nothing is sent and the result is `changed`. With None, any head is accepted.
-    Messages have no prefix such as “Could not save:”. After the edit, `later_writes` are added to the outbox."""
+    Error messages have no prefix such as “Could not save:”. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     if_not_found, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
     sent: SendResult[Any] = await send_direct(
         live, op, expected, failure_prefix="", if_not_found=if_not_found, later_writes=later_writes
     )
     if sent.kind == "done":
-        # If a search found the edit, the head may be newer. A later edit must then be refused, so the head is not used.
+        # If a search found the edit, the head may be newer. Use the found revision, so that a later edit is refused.
         found_revision = sent.result if isinstance(sent.result, Revision) else None
         head = found_revision.id if found_revision is not None else _head_in(sent.result)
         head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, found_revision)

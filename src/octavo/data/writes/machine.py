@@ -352,7 +352,7 @@ class OutboxEntry:
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of the space or change request. A write waits for earlier writes to it that delay later writes."""
+        """Key of the space or change request. A write waits for earlier writes of its key that delay later writes."""
         return self.at.model_dump_json()
 
     @property

@@ -319,7 +319,7 @@ class Outbox:
         return UndoResult(_undo_message(results), changed_entries, late_ids, ended_ids)
 
     async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
-        """Delete unsent entries, and make submitted comments pending again. Return the changed entries by ID."""
+        """Delete unsent entries, but make comments of an unsent review pending again. Return each undo by entry ID."""
         states = ("pending", "held", "queued")
         waiting_ids = [entry.id for entry in entries if entry.state in states]
         submitted_ids = [entry.id for entry in entries if entry.review and not entry.traits.is_review]

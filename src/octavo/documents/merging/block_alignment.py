@@ -355,8 +355,8 @@ class _Counterparts:
 
     @cached_property
     def runs(self) -> dict[SourceBlock, tuple[Blocks, int]]:
-        """For each block that this side added: the run of adjacent added siblings with the block, and the index of the
-        block in the run. A run with rows, items or kinds in `_NEVER_MOVED` is left out."""
+        """For each block that this side added: its run, and its index in the run. A run is a sequence of siblings that
+        this side added. A run with rows, items or kinds in `_NEVER_MOVED` is left out."""
         known_blocks, fixed_kinds = {*self._base_of, *self._arrived}, _NEVER_MOVED | ROWS_AND_ITEMS
         runs: dict[SourceBlock, tuple[Blocks, int]] = {}
         for parent in self._side.walk():

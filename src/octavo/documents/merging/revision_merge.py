@@ -112,7 +112,8 @@ def _merged_parents(
     deciding_sides: dict[str, TreeVersion],
     conflicts: _Conflicts,
 ) -> dict[str, str | None]:
-    """Return the parent ID after the merge, by page ID. Add to `conflicts`, and moved pages to `deciding_sides`."""
+    """Return the parent ID after the merge, by page ID. Set the deciding side of a page that only `proposed` moved. Add
+    pages that both sides moved, and pages whose parent was deleted, to `conflicts`."""
     parents: dict[str, str | None] = {}
     for page_id in deciding_sides:
         if page_id in main.nodes and page_id in proposed.nodes and main.parents[page_id] != proposed.parents[page_id]:

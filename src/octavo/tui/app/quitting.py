@@ -47,7 +47,7 @@ PRESS_AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go up one level. At the top level, ask the user to press q again. At the second press, quit."""
+    """Go up one level. At the top level, ask the user to press q again, then quit. Without a view, quit at once."""
     screen = app.screen
     is_second_press = app.notices.close_text(PRESS_AGAIN)
     if app.history.go_up():
@@ -273,7 +273,8 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save a file as a draft and delete it, or show the error. Return False only if a newer draft differs."""
+    """Save `text` as a draft and delete `file`. If saving fails, show the error and keep the file. Return False only if
+    a newer draft has another text. Then the file stays too."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

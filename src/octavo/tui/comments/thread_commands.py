@@ -127,7 +127,7 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open the composer for one reply to all threads of `selection`. Call `on_queued` when the reply is queued."""
+    """Open the composer for a reply to each thread of `selection`. Call `on_queued` when the replies are queued."""
     threads, is_resolving = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts

@@ -320,7 +320,7 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
 
 
 def space_id_in(text: str) -> str:
-    """Return the ID of the space in a link. If `text` is no such link, return what follows its last slash."""
+    """Return the ID of the space in a link. For other text, return the part after its last slash, or the whole text."""
     match = re.search(r"/s/([^/?#]+)", text)
     return match[1] if match else text.strip().rstrip("/").rpartition("/")[2]
 

@@ -178,7 +178,7 @@ class SignInMethods(NamedTuple):
     accounts: Callable[[], Sequence[ServerAccount]]
     """Returns the accounts that are signed in on this computer."""
     methods_for_new_key: Callable[[str, Session], SignInMethods]
-    """Returns functions to sign in with a new API key, given the reason to show and the session to go back to."""
+    """Takes the reason to show and the session to go back to. Returns functions to sign in with a new API key."""
     switch_account: Callable[[str], SignInState]
     """Switches to the account with the given profile name. The session in the result is None without an API key."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
@@ -195,7 +195,7 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Texts that the user has written but not sent: drafts and pending comments. Saves unsaved drafts again."""
+    """Texts that the user has written but not sent: drafts and pending comments. Retries saving if it failed."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called each time before `changed` is published."""
@@ -325,7 +325,7 @@ class InboxFeed:
         self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
-        """Look for changes in the background, unless the user has never opened the inbox."""
+        """Fetch changes, unless the user has never opened the inbox. Group the rows again if marks have changed."""
         if self._last_count is not None:
             self.start()
         if self.loader is not None:

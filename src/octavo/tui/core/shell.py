@@ -95,7 +95,7 @@ class Shell(HostApp[int]):
         self._batch.enter_context(self.batch_update())
 
     def paint_first_screen(self) -> None:
-        """Paint the first screen."""
+        """End the delay that `delay_paint` began, and paint the first screen."""
         self._batch.close()
         self.screen.refresh(repaint=False, layout=True)
 

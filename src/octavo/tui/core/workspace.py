@@ -65,7 +65,7 @@ class Tour:
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         self._app, self._on_change = app, on_change
         self._state: StateDb | None = None
-        """Storage of the progress. None outside the demo."""
+        """Database that stores the progress of the tour. None outside the demo."""
 
     def watch_session(self, session: Session | None) -> None:
         """Continue the tour if `session` is the demo. Otherwise, or if it is None, end the tour."""

@@ -131,7 +131,7 @@ class TreeEdit:
         self._ask_title(f"New title for {old_title}", "Rename", draft, on_renamed)
 
     def _open_details_form(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Open the form for the details of the page. `errors` has error messages of the server by field name."""
+        """Open the form for the page details if the page is in `loaded`. `errors` has error messages by field name."""
         page = loaded.tree.find(self.page_id)
         if page is None:
             return

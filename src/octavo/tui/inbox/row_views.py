@@ -191,7 +191,7 @@ class RowRenderer:
         self._open_threads = count_open_threads
         self.order = "reason"
         self.headings: Mapping[str, RowHeading] = {}
-        """Headings of the list by reason, or by space ID."""
+        """Headings of the list by reason, or by space ID if `order` is `space`."""
         self.unread_keys: frozenset[str] = frozenset()
         self.snooze_labels: Mapping[str, str] = {}
         """Texts such as `until 14:30` for snoozed rows, by row key."""

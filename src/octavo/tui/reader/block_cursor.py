@@ -206,7 +206,7 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(chunk_index, first, last, "near")
 
     def scroll_to_lines(self, chunk_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to the lines `first` to `last` of a chunk by the rule `scroll_to`. Headers do not cover `first`."""
+        """Scroll to the lines `first` to `last` of a chunk by the rule `scroll_to`. No sticky header covers `first`."""
         viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered_rows = viewport.contents.sticky_row_count(top)

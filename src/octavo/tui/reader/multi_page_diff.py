@@ -39,7 +39,7 @@ class MultiPageContents(DiffContents):
         self.starts: tuple[int, ...] = (0,)
         """Index of the first chunk of each page, which is its heading. The last number is the count of all chunks."""
         self.built_starts: tuple[int, ...] = (0,)
-        """Like `starts`, but for the lines that will replace the current lines."""
+        """Like `starts`, but for the chunks that were built last, which the pane may not show yet."""
 
     def section_at(self, chunk_index: int) -> PageSection | None:
         """Return the page that a chunk belongs to. None if the index is outside of all pages."""

@@ -279,7 +279,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys and labels for the key bar while the user types: link hints or the find bar. Empty otherwise."""
+        """Keys and labels for the key bar while the user types a link hint or a text to find. Empty otherwise."""
         return self.find_bar.typing_keys if self.clickables.hints is None else self.clickables.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:

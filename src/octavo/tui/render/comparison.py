@@ -124,7 +124,7 @@ def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
 
 
 def source_chunks(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffChunk]:
-    """Yield the lines of one hunk as chunks of a source diff. `change_number` is the index of the hunk."""
+    """Yield the lines of a hunk as chunks of a source diff. The first chunk gets `change_number`, the hunk's index."""
     block = Block("change", key=f"change {change_number}")
     for index, group in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
         yield DiffChunk("lines", block, lines=group, change_number=-1 if index else change_number, is_tight=index > 0)

@@ -220,7 +220,7 @@ class DrawnDiagram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperationQuery:
-    """The operation, webhook or schemas of an OpenAPI specification that a block shows."""
+    """The part of an OpenAPI specification that a block shows, such as an operation or a webhook, or the whole."""
 
     specification: Specification
     variant: str

@@ -57,7 +57,7 @@ def label_with_icon(icon_name: object, label: str, styles: Styles) -> str:
 
 
 def file_name(address: str) -> str:
-    """Return the file name at the end of a URL or path, decoded. Empty for a `data:` URL."""
+    """Return the decoded file name at the end of a URL or path, else the whole text. Empty for a `data:` URL."""
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")

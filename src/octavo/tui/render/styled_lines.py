@@ -50,7 +50,7 @@ class Clickable:
     target: str
     """URL of a link, key of a block, label of a footnote, or query of a button. `page KEY` is a page in a diff."""
     index: int = 0
-    """Index of a tab. For a prompt, 1 if its whole text is visible. Otherwise 0."""
+    """Index of a tab. For a prompt block, 1 if its whole text is visible, else 0. Always 0 for other kinds."""
 
 
 class StyledText(NamedTuple):

@@ -92,7 +92,7 @@ class _ColumnLimits(NamedTuple):
     max_unshrunk: int
     """A column that is at most this wide is not narrowed."""
     max_word: int
-    """A column wider than `max_unshrunk` keeps its longest word whole, unless the word is wider than this."""
+    """Maximum width of a word that stays whole in a column wider than `max_unshrunk`."""
     prose_width: int
     """The table must fit if its columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool

@@ -259,7 +259,7 @@ class Resource(Generic[M]):
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     undo_update: Callable[[Any], Operation[Any]] = lambda operation: operation
-    """Returns the operation that undoes an edit, given the `update` with the earlier values."""
+    """Takes the operation `update` with the values before the edit. Returns the operation that undoes the edit."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
     """Called before the form that creates an item opens. Returns a function that returns the operations to undo the
     creation, such as to restore the current roles. None if deleting the new item undoes the creation."""

@@ -119,7 +119,7 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope
 
 
 def _grant_again(update: Any) -> Operation[Any]:
-    """Return the operation that gives a role as `update` does, but also if the member or team has no role anymore."""
+    """Return a `Grant` of the role in `update`. Unlike `update`, it works if the member or team has lost its role."""
     if isinstance(update, permissions.UpdateTeam):
         return permissions.Grant(at=update.at, role=update.role, teams=(update.team_id,))
     return permissions.Grant(at=update.at, role=update.role, users=(update.user_id,))

@@ -240,7 +240,7 @@ class ChangedTree:
         self._redraw()
 
     def why_no_whole_tree(self) -> str | None:
-        """Return the reason why all pages cannot be shown. None if they can be shown."""
+        """Return the reason why the tree cannot show the unchanged pages. None if it can."""
         return None if self._comparison.new_pages else StillLoading("The pages are still loading.")
 
     def load_marks(self) -> None:
@@ -378,7 +378,7 @@ class ViewedMarks:
         return self._revision or "", self.viewed_keys, self.changed_since_viewed
 
     def _change(self, change: Callable[[_Marks], _Marks]) -> None:
-        """Store what `change` returns for the stored marks. Another view or instance may have changed these marks."""
+        """Store the marks that `change` returns for the stored marks, which another instance may have changed."""
 
         def changed_fields(stored: object) -> dict[str, object]:
             revision, viewed, changed = change(_marks_in(stored))

@@ -150,7 +150,7 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices and check the pages. Unless saving failed, call `on_written` with the IDs of resolved pages."""
+    """Save the choices, then check the pages. Unless saving fails, call `on_written` with the IDs of resolved pages."""
     choices_by_name = choices.by_name
     edits = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
     page_ids = tuple(page.page_id for page in open_conflicts.resolved_pages(choices_by_name))

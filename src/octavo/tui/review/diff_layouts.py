@@ -192,7 +192,7 @@ class AllPagesLayout:
         """Keys of the pages that were loaded during the current search."""
         self._failed: set[str] = set()
         self._fetched_at: datetime | None = None
-        """Time when the list of changes that `show` drew last was fetched."""
+        """Fetch time of the list of changes that `show` drew last."""
         self._is_visible = False
         """True once the diff is laid out and has a size."""
         self._synced_keys = ("", "")

@@ -216,7 +216,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Keep the old revision from now on: the user may be reading. If no reviews have loaded, find changes."""
+        """Stop replacing the old revision: the user may be reading. If no reviews have loaded, find the changes now."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()

@@ -62,7 +62,7 @@ class RequestFilter(ListFilter):
     """Status field that must be loaded before `matches` is called. None if `matches` needs none."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return True if the status field that the filter needs is loaded."""
+        """Return True if the status field that the filter needs is loaded, or if the filter needs none."""
         return self.needed_field is None or self.needed_field in status.loaded_fields
 
 

@@ -498,9 +498,9 @@ async def _send_all(
     on_sent: Callable[[Sequence[PlannedWrite]], None] = lambda failed: None,
     undo_again: Callable[[Sequence[PlannedWrite]], DirectUndo] | None = None,
 ) -> SendResult[Any]:
-    """Send the writes, and return the writes that are done. `on_sent` is called with the writes that are not done.
-    `progress` returns a phrase such as `Archived 2 of 3 change requests`. If the writes are an undo, `undo_again`
-    returns the undo of the writes that can be sent again."""
+    """Send the writes one by one. The result has the writes that are done. `on_sent` is called with the failed writes.
+    `progress` makes a phrase such as `Archived 2 of 3 change requests` from `2 of 3 change requests`. If the writes
+    are an undo, `undo_again` makes another undo from the failed writes that can be sent again."""
     sent: list[PlannedWrite] = []
     failed: list[PlannedWrite] = []
     unsent: list[PlannedWrite] = []

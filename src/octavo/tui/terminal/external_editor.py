@@ -329,7 +329,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(command: Sequence[str], path: Path, last_text: str | None) -> None:
-    """Wait until the user presses enter. Each time the file no longer has `last_text`, say that it was saved."""
+    """Ask the user to press enter after saving, and wait. When the text differs from `last_text`, say it was saved."""
     name, option = PurePath(command[0]).name, option_to_wait(command)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"

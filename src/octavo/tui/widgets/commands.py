@@ -510,7 +510,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
 
 
 def key_name(key: str) -> str:
-    """Return the displayed name of a key of Textual, such as `esc`. Return `:` for a command without keys."""
+    """Return the label of a Textual key, such as `esc`. The label of `palette.ID` (a command without keys) is `:`."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, base_key = key.split("+")

@@ -81,7 +81,7 @@ class NoticeBoard:
             self._notify_changed()
 
     def close_text(self, text: str) -> bool:
-        """Remove the notification with this text. Return False if there is no such notification."""
+        """Remove all notifications with this text. Return False if there is no such notification."""
         numbers = [notice.number for notice in self.shown() if notice.text == text]
         for number in numbers:
             self.close(number)
