@@ -25,7 +25,7 @@ def create_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Write a file that only the owner can read, or replace it as a whole. Raises OSError if this fails."""
+    """Write a file that only the owner can read, or replace it as a whole. Also create its folder. Raises OSError."""
     create_private_folder(path.parent)
     # `tempfile` is not used, because its import would delay the first picture by 4 ms.
     temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")

@@ -117,7 +117,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is in the public internet, and not local, private or reserved."""
+    """Return whether an IP address is public: not local, private or reserved. Raises ValueError for other text."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         embedded_address = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)

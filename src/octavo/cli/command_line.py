@@ -16,7 +16,7 @@ from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_h
 from octavo.settings.file import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
-"""Matches a URL or REF that is used without a command, which means `open`."""
+"""Matches a URL or REF. Used alone, without a command, it means the command `open`."""
 _OPTIONS_WITH_VALUE = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
 
 

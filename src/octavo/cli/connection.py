@@ -252,7 +252,7 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
     """Call `add`, which adds writes to the outbox, and wait until all are confirmed. Return their outbox entries.
-    Raises Failure, with `action`, if a write is refused, not confirmed within `--wait`, or made before (`--once`)."""
+    Raises Failure about `action` if a write is refused, or not confirmed within `--wait`, or made before (`--once`)."""
     done_entries: dict[str, OutboxEntry] = {}
     changed_event = asyncio.Event()
 

@@ -111,7 +111,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return a JSON object for each review that is not replaced, then for each requested reviewer. Raises ApiError."""
+    """Return a JSON object for each review without a newer one, then for each requested reviewer. Raises ApiError."""
     reviews, requests = await asyncio.gather(live.fetch(reviews_op(at)), live.fetch(requested_reviewers_op(at)))
     rows = [
         {

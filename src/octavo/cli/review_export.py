@@ -111,7 +111,7 @@ class BlockFinder:
         return FoundBlock(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the new version of the block `key` of `document`, an older version. None if the block was deleted."""
+        """Return the new version of the block `key` in the older version `document`. None if the block was deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))

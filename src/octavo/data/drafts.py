@@ -313,8 +313,8 @@ def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: 
 
 
 _BASE_PREFIX = "draft base "
-"""Prefix of the names of rows in the table `facts` that have the bases of versions. The revision of the version
-follows, so that the base is not used if an older Octavo has changed the version."""
+"""Prefix of the names of rows in the table `facts` that store the base of a version of a draft. The `revision` of the
+version follows. If an older Octavo changes the version, its `revision` changes, and the base is not used."""
 _BASE_NAMES = f"SELECT '{_BASE_PREFIX}' || revision FROM drafts"
 
 

@@ -213,7 +213,7 @@ def needed_for_change_request(
 def needed_for_changes(
     at: ChangeRequestRef, change_request: ChangeRequest, changes: Changes, owner: str
 ) -> Iterator[NeededResponse]:
-    """Yield the old and the new version of each page that a change request has changed, if the version exists."""
+    """Yield what `owner` needs: the old and the new version of each changed page of a change request, if they exist."""
     types_by_page: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
     for change in changes.changes:

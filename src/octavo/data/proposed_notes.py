@@ -48,7 +48,7 @@ class NewNote:
     source: str
     """Name of the program that proposes the note."""
     identity: str
-    """Text that identifies the note, even if its block changes. Notes with a known identity are not proposed again."""
+    """Text that identifies the note, even if its block changes. A note with a stored identity is not proposed again."""
     placed: str = "exact"
     """Way in which the block was found: `exact` by its key, `words` by a quote of its text, otherwise `likely`."""
 

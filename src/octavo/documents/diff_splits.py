@@ -283,7 +283,7 @@ def _old_parts(
 
 
 def _old_word_index(ranges: Sequence[DiffRange], new_index: int) -> int:
-    """Return the index of the old word that corresponds to the new word at `new_index`."""
+    """Return the index of the old word that corresponds to the new word at `new_index`, by the `ranges` of a diff."""
     diff_range = ranges[max(0, bisect_right(ranges, new_index, key=lambda diff_range: diff_range.j1) - 1)]
     return min(diff_range.i2, diff_range.i1 + new_index - diff_range.j1) if new_index < diff_range.j2 else diff_range.i2
 

@@ -425,7 +425,7 @@ def _container_end(state: StateBlock, start: int, end: int) -> int:
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove the indentation of the lines after HTML, from `line` to a blank line. It would make the lines code."""
+    """Unindent the lines after HTML, from `line` to a blank line or `end`: their indentation would make them code."""
     surplus_width = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus_width >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus_width, state.tShift[line])
@@ -635,7 +635,7 @@ _CJK_RANGES = (
 _SENTENCE_ENDS = ".:!?。：！？"
 _JOINING_ENDS = (",", "=", " and", " or")
 _OTHER_MARKS = ("", "_", "~~")
-"""Texts of tokens that begin or end formatted text next to bold text. Empty for links, code and HTML."""
+"""Texts of tokens next to a bold mark that begin or end other formatting. Empty for links, code and HTML."""
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:

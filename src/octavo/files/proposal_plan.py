@@ -131,7 +131,7 @@ class ProposalPlanner:
     base: Revision
     """The revision that was pulled last."""
     origin: Revision
-    """The main content in which the change request began or was updated last. `base` if there is no change request."""
+    """The main content when the change request was created or last updated. `base` if there is no change request."""
     last_revision: Revision
     """The content of the change request after the last complete proposal. Without such a proposal, `base`."""
     head: Revision

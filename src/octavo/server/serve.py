@@ -38,7 +38,7 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 """Seconds in which the body of a request must arrive."""
 RESPONSE_SECONDS = 30.0
-"""Seconds in which a client must read the response. The client then has as long to close the connection."""
+"""Seconds in which a client must read the response. The client then has the same time to close the connection."""
 IDLE_SECONDS = 15
 """Maximum number of seconds between two requests on a connection."""
 

@@ -203,7 +203,7 @@ async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages of an edit exist, so that a 404 means a missing operation. False if a request fails."""
+    """Return whether all pages of an edit exist: a 404 then means an unknown operation. False if a request fails."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -373,5 +373,5 @@ def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
 
 
 def marker_count(text: str) -> int:
-    """Return the number of markers of `merge_with_markers` in a text."""
+    """Return how many first and last markers of conflicts a text has, in the form of `merge_with_markers`."""
     return text.count(f"<<<<<<< {OTHERS_LABEL}") + text.count(f">>>>>>> {OWN_LABEL}")

@@ -370,7 +370,7 @@ class ConnectionState:
         return pause_end
 
     def record_success(self) -> None:
-        """Record that the server responded. This ends a pause, but not a rate limit and not a stop."""
+        """Record that the server responded, which ends a pause. Do nothing during a rate limit or after a stop."""
         if not self.stop_reason and self.rate_limited_until is None:
             self._failures, self.paused_until, self._is_rate_limited = 0, None, False
 

@@ -120,8 +120,8 @@ class WriteAttempt(Generic[W]):
     op: W
     expected: ExpectedState = ExpectedState()
     baseline: tuple[str, ...] | None = None
-    """The IDs of items that existed at the check before the first request. For an edit of a comment, its `_fingerprint`
-    (comment_kinds.py). Empty for other writes. None without a check."""
+    """The IDs of items that existed at the check before the first request. For an edit of a comment, the `_fingerprint`
+    of the comment (comment_kinds.py). Empty for other writes. None if nothing was checked."""
     newest_at: datetime | None = None
     """Time of the newest item, such as a comment, that the check found, by the server's clock. None if unknown."""
     my_id: str | None = None
@@ -457,7 +457,7 @@ def start(
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
     """Record that the server has the change. `remote_id` is the ID of the created item, if any. `already_done` is True
-    if another user had made the same change."""
+    if another user had made the same change. It is ignored after an earlier try, which may have made the change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)

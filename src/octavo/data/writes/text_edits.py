@@ -185,7 +185,7 @@ class PageReplacement:
 
 @dataclass(frozen=True)
 class TermOutcome:
-    """Result of an edit of several pages: values by page ID."""
+    """Result of an edit of several pages. Each field has values by page ID."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -158,7 +158,7 @@ class Folder:
             return False
 
     def resolve(self, url: str, start: Path) -> Path | None:
-        """Return the path to which a URL on the page at `start` leads. None if the path is outside of the folder."""
+        """Return the path to which a URL on the page at `start` leads. None if it is invalid or outside of `top`."""
         name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.relpath(self.root / base / name.lstrip("/"), self.root))

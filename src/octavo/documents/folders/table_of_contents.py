@@ -210,7 +210,7 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEntry]:
-    """Return the entries of `SUMMARY.md`. Headings below level 1 start groups, and a divider ends a group."""
+    """Return the entries of `SUMMARY.md`. Headings below level 1 start groups, dividers end them. Omit empty groups."""
     top_entries: list[ContentsEntry] = []
     current_entries = top_entries
     # Only an ID that the author wrote is a slug: other headings get their ID from the title.

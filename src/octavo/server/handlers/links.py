@@ -242,7 +242,7 @@ class RevisionLinks:
 
 
 def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page, with its includes, contains `anchor`. Also True if parts of the page are unknown."""
+    """Return whether a page, with its includes, contains `anchor`. True if parts are unknown or `anchor` is empty."""
     if not anchor or page["type"] != "document":
         return True
     anchors_of_parts, remaining_pages, seen_ids = [_text_links(context, page).anchors], [page], set[str]()

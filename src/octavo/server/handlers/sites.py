@@ -188,7 +188,7 @@ def _refuse_taken_basename(context: RequestContext, site: Json) -> None:
 
 
 def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space_id: str) -> Json:
-    """Make a site space the default, and return the site to save. Raises Refusal if the default section lacks it."""
+    """Make a site space the default. Return the site to save. Raises Refusal if the default section lacks the space."""
     section = tree.default_section_id()
     if site_space_id not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (

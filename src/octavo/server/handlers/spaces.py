@@ -127,7 +127,7 @@ CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableConten
 
 
 def set_current(context: RequestContext, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Make `revision` the main content of a space, and index it, or mark it if `index_later`. Return the space."""
+    """Make `revision` the main content of a space. Index it, or mark the space if `index_later`. Return the space."""
     path = f"/spaces/{space_id}"
     space = context.store.get(path)
     old_revision = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None

@@ -100,7 +100,7 @@ class PageDiscussion:
 
     @property
     def selected_thread(self) -> ThreadTarget | None:
-        """Target of commands: the thread on the selected block. None without one, or if commands ignore the block."""
+        """Target of commands: the thread on the selected block. None without one, or if block commands are disabled."""
         at, block = self._pages.discussion, self._pages.visible_block
         if at is None or block is None or self._why_no_block is not None:
             return None

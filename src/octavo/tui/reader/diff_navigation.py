@@ -292,7 +292,7 @@ class DiffNavigation:
 
     def go_to_thread(self, step: int, *, starts_at_edge: bool = False) -> bool:
         """Go to the next open thread (1) or to the previous one (-1) on this page. Return False if there is none.
-        `starts_at_edge` starts at the edge of the page instead of the selected block."""
+        With `starts_at_edge`, begin at the start of the page (the end if `step` is -1), not at the selected block."""
         selected = self.cursor.selected_span() if not starts_at_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":

@@ -329,7 +329,7 @@ class PageNavigation:
 
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
         """Call `show` with the footnote of this label as soon as it is parsed, or with None if it does not exist. If
-        the user moves before that, nothing is called."""
+        the user moves before that, `show` is not called."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page. That part is not parsed yet, so wait.

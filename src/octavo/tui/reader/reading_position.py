@@ -191,8 +191,8 @@ def clamped_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return which line must be the first of a pane with `rows` rows, so that the line at `position` is in the row
-    `row`. At the start and the end of the page, the line is as near to `row` as possible."""
+    """Return the first line of a pane with `rows` rows that shows the line at `position` in the row `row` (from 0). At
+    the start and the end of the page, the line at `position` is as near to `row` as possible."""
     return clamped_top(lines, position_after(lines, position, -row), rows)
 
 

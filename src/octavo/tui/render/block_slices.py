@@ -157,7 +157,7 @@ def split_block(block: Block, max_cost: float = SLICE_COST) -> Iterator[Block]:
             is_first = False
         previous_piece = piece
     if previous_piece is None or is_first:
-        yield block  # No slice was found, so the block stays whole.
+        yield block  # There are not two slices, so the block stays whole.
     else:
         yield _with_bounds(previous_piece, is_first=False, is_last=True)
 

@@ -343,7 +343,7 @@ class ViewState:
         return offset != previous_offset
 
     def is_expanded(self, block: Block) -> bool:
-        """Return True if a collapsible block shows all its content. The page decides until the user toggles it."""
+        """Return whether a collapsible block shows all its content. The page decides until the user toggles it."""
         return self.expanded.get(
             block.key, bool(block.attrs.get("open")) or block.attrs.get("expanded") in (True, "full")
         )

@@ -386,7 +386,7 @@ def shift_cells(block_cells: Iterable[BlockCells], offset: int) -> list[BlockCel
 
 
 def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
-    """Return the cells of a line that show each block. A normal line shows its block, if any, in all cells."""
+    """Return each block of a line with the cells that show it. A normal line shows its block, if any, in all cells."""
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
     return [BlockCells(0, width, line.block)] if line.block is not None else []

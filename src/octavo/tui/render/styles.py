@@ -232,7 +232,7 @@ class Styles(_StyleFields):
         return (self.strong, self.strong, self.strong, self.strong + slanted, faint + Style(bold=True), faint + slanted)
 
     def heading(self, level: int) -> Style:
-        """Return the style of a heading of a level from 1 to 6."""
+        """Return the style of a heading. Levels below 1 count as 1, levels above 6 as 6."""
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:

@@ -447,7 +447,7 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[StyledText]:
-    """Return a cell as styled text, such as stars for a rating. Empty if `cell` is None (covered by a merged cell)."""
+    """Return a cell as styled text. Empty if `cell` is None: another cell covers it. For `base`, see `render_runs`."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")

@@ -60,7 +60,7 @@ class BrowserLevel:
     def selection(
         self, *rows: Any, deselect: Callable[[Iterable[str]], None] = lambda keys: None
     ) -> resource_commands.Selection | None:
-        """Return rows as a `Selection`, whose commands call `deselect`. None if a row has no valid ID."""
+        """Return one or more rows as a `Selection` with the function `deselect`. None if a row has an invalid ID."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None

@@ -89,7 +89,7 @@ class Selection:
         return self.parent
 
     def is_leaving(self, user_id: str) -> bool:
-        """Return True if the only item is the user's own membership, for example in a team."""
+        """Return whether the only selected item is the membership of the user `user_id`, which members may end."""
         user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user_id]
 

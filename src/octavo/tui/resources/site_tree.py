@@ -218,7 +218,7 @@ def _with_children(part: SitePart, children: tuple[SitePart, ...]) -> SitePart:
 
 
 def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with `part` as the default, in place of the part that was the default."""
+    """Return the structure with `part` as the default section, or as the default of the spaces beside `part`."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[SitePart]) -> tuple[SitePart, ...]:

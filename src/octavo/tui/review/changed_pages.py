@@ -128,8 +128,8 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
-    """Return the node of an unchanged page that has changed pages below it. If all `children` are unchanged pages, too,
-    return one node for each child, such as `Guides › Setup`. Empty without `children`."""
+    """Return the node of an unchanged page, with `children` below it. If all `children` are unchanged pages too, return
+    the children instead, with the title of the page added, such as `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]

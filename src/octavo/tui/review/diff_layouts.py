@@ -254,8 +254,8 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select the same page in tree and diff: the page that was selected last in tree or diff. Return the key of the
-        page. None if the layout is off or the tree is empty."""
+        """Select the same page in the tree and in the diff: the page of the later selection. Return its key. None
+        if the layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -422,8 +422,8 @@ class AllPagesLayout:
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
-        """Return the pages that the search must still load, the current page first. Also record which pages it has
-        loaded. Empty without a search, or if the loaded pages already have `MAX_TEXT` characters."""
+        """Return the pages that the search must still load, the current page first, without collapsed pages. Empty
+        without a search, or if the loaded pages have `MAX_TEXT` characters. Also record the loaded pages."""
         sections = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()

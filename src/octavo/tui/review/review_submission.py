@@ -128,7 +128,7 @@ def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
 
 
 def pending_comments_of(app: Shell, target: RequestTarget) -> tuple[OutboxEntry, ...]:
-    """Return your pending comments on a change request, in the order in which you wrote them."""
+    """Return your pending comments on a change request, oldest first. Empty if the space is unknown."""
     return app.session.outbox.pending_comments(target.at) if target.space is not None and app.has_session else ()
 
 

@@ -97,7 +97,8 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
 
 
 def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> DirectUndo:
-    """Return an action that toggles the draft status of `requests`, which have the same status."""
+    """Return an action that toggles the draft status of `requests`, which have the same status. With `is_undo`, the
+    action is an undo, and can be repeated for the change requests that were not sent."""
     is_single = len(requests) == 1
     writes = []
     for each in requests:

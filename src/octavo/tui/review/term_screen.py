@@ -126,7 +126,7 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a line such as `open the board → dashboard page`, with at most `width` characters before the term."""
+    """Return a line such as `open the board → dashboard page`. Text before the term is cut to `width` characters."""
     before = match.text_before if len(match.text_before) <= width else f"…{match.text_before[-width:]}"
     old_term = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:

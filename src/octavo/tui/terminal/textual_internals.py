@@ -202,8 +202,8 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while updates are batched: Textual would lose the frame. Paint changes of a screen below the
-    current screen only once, and the current screen then, too: Textual would forget its other changes."""
+    """Paint nothing while updates are batched: Textual would lose the frame. If `screen` is below the current screen,
+    paint its changes once. Then paint the current screen too, because Textual would forget its waiting changes."""
     if not screen.app._batch_count:
         original(screen)
         if (current := screen.app.screen) is not screen:

@@ -13,7 +13,7 @@ class Delay:
     """A function call that is made after some seconds. At most one call waits at a time."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """The calls belong to `pump`, a widget, screen or app. If `pump` is removed, the waiting call is canceled."""
+        """`pump` is the widget, screen or app that makes the calls. If it is removed, the waiting call is canceled."""
         self._pump = pump
         self._timer: Timer | None = None
 

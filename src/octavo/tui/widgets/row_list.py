@@ -88,7 +88,7 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in order, as `oc` in `open comment`. None if missing or too far apart."""
+    """Match the letters of `word` in order, as `oc` in `open comment`. None if a letter is missing or too far away."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue

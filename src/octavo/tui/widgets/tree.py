@@ -143,7 +143,7 @@ class CollapsedNodes:
     """The nodes of a tree that are collapsed. When the tree is loaded again, they stay collapsed."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
-        """At first, nodes at this `depth` (0 for the top level) and below are collapsed. If None, no node is."""
+        """At first, nodes at this `depth` (0 for the top level) and below are collapsed. If None, all are expanded."""
         self._tree, self._first_depth = tree, depth
         self.collapsed_by_user: dict[Hashable, bool] = {}
         """True for nodes that the user has collapsed, False for nodes that the user has expanded, by key."""
