@@ -137,7 +137,7 @@ class Client:
                 yield item
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file at a URL from a response. Raises ApiError, also after more than `max_bytes`."""
+        """Yield the bytes of the file at `url`. Raises ApiError, also if the file has more than `max_bytes`."""
         transport = await self._get_transport()
         download = exchange.download(
             url, max_bytes, origin=self.origin, origin_transport=transport, ca_file=self._ca_file

@@ -179,7 +179,7 @@ MAX_LIST_BYTES = 8 * MIB
 MAX_PAGE_BYTES = 16 * MIB
 MAX_ERROR_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""Maximum size, in bytes, of a body that is not large. A client reads only one large body at a time."""
+"""A body with more bytes than this is large. A client reads only one large body at a time."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31

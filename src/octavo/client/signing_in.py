@@ -137,9 +137,9 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check a token, store it, and make its profile current. The token is stored in the keyring, or if
-    `insecure_storage`, in a file without encryption. If the keyring cannot store the token, it is valid for this
-    session only, and `SignedIn.notice` says why.
+    """Check a token, store it, and make its profile `name` (a free name if None) current. The token is stored in the
+    keyring, or if `insecure_storage`, in a file without encryption. If the keyring cannot store the token, the token is
+    used for this session only, and `SignedIn.notice` says why.
 
     Raises ApiError, and ValueError if `name` cannot be used. Raises StoreUnavailable, StoreTimeout or OSError if
     storing fails.
@@ -170,7 +170,7 @@ async def login(
         profiles.fingerprint(token),
         read_only=old_profile is not None and old_profile.read_only,
     )
-    # A token that is not stored does not replace a stored one.
+    # A token that is not stored does not replace a stored token.
     keeps_old_token = store == "session" and old_profile is not None and profile_store.store_of(old_profile) is not None
     saved_profile = old_profile if keeps_old_token and old_profile is not None else profile
     # Another process may have changed the profiles while the keyring waited for its password.
@@ -253,7 +253,7 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
-    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. Here, the preposition is `in`."""
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. `preposition` replaces `in`."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 

@@ -141,8 +141,8 @@ class Drafts:
         return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, the newest first. These versions then count as seen by the
-        user, so that saving such a draft replaces them."""
+        """Return the drafts whose keys begin with `prefix`, the newest first. Record the versions on disk as seen by
+        the user, so that a later save may replace them, except of drafts that this process edits."""
         stored_versions = self._stored_versions(prefix)
         edits = self._current_edits()
         self._seen_versions |= {key: version for key, version in stored_versions.items() if key not in edits}

@@ -144,7 +144,7 @@ class Live:
         """Call `watcher` with a snapshot now and after each change. Returns a function that ends the calls. With
         `refetch=False`, a response that is probably current is not fetched again. `min_items` is the number of items to
         load of a list."""
-        self.outbox.start()  # this also sends the writes that an earlier run has left
+        self.outbox.start()  # this also sends the queued writes of earlier runs
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None
         is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT_AGE)

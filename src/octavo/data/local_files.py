@@ -44,7 +44,7 @@ class FileToUpload:
 
 
 def check_file(entered_path: str, kind: storage.UploadKind) -> FileToUpload:
-    """Return the checked file at a path that the user entered, such as `~/logo.png`. Blocks. Raises NotSendable."""
+    """Return the checked file at an entered path, such as `~/logo.png`. Blocks the thread. Raises NotSendable."""
     path, open_file = _open_file(entered_path)
     with open_file:
         file_status = os.fstat(open_file.fileno())
@@ -57,7 +57,7 @@ def check_file(entered_path: str, kind: storage.UploadKind) -> FileToUpload:
 
 
 def read_text(entered_path: str) -> str:
-    """Return the text of the file at a path that the user entered. Blocks. Raises NotSendable."""
+    """Return the text of the file at a path that the user entered. Blocks the thread. Raises NotSendable."""
     path, open_file = _open_file(entered_path)
     with open_file:
         _check_size(path, os.fstat(open_file.fileno()).st_size, MAX_TEXT_BYTES)

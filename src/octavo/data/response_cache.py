@@ -270,7 +270,7 @@ class ResponseCache:
             yield StoredResponse(row_number, op, body, time_of_timestamp(requested_at))
 
     def clear(self) -> str:
-        """Delete all data of this profile, and make the file smaller. Blocks. Return why this failed, or empty text."""
+        """Delete all data of this profile and shrink the file. Blocks the thread. Return the error, or empty text."""
         self.flush()
         if self._is_damaged:
             self._reopen()

@@ -220,7 +220,7 @@ class StateDb:
                     unlock()
 
     def check_changed(self) -> bool:
-        """Return whether any process has written to the file since the last call. If so, notify `committed`."""
+        """Return whether any process wrote to the file since the last call. If so, call the `committed` observers."""
         new_version = self._data_version()
         old_version, self._version = self._version, new_version
         if is_changed := self._version != old_version:

@@ -54,7 +54,7 @@ class Planner(Protocol):
     owner: str
 
     def needed_responses(self) -> Iterable[NeededResponse]:
-        """Return the responses that are needed from the start. If a URL is returned twice, the last response counts."""
+        """Return the responses that this part needs at first. If a URL is returned twice, its last response counts."""
         ...
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:

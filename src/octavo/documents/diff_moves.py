@@ -362,7 +362,7 @@ class _KeptWords:
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner):
                 return self.count_in_entries(inner)
             case RestructuredBlocks(old_blocks, new_blocks, entries=inner):
-                # At most the words of the blocks, because the entries may also contain titles, which are attributes.
+                # Limited to the words of the blocks, because the entries may contain titles too, which are attributes.
                 return min(
                     self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
                 )
@@ -458,7 +458,7 @@ def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _is_whole_edit(draft: DraftEntry) -> bool:
-    """Return whether a block was added, removed or edited without a move inside. Changes of format do not count."""
+    """Return whether a block was added or removed whole, or edited (not only in format) without a move inside."""
     if draft.status == "changed":
         if any(inner.status in ("left", "arrived") for inner in draft.descendants()):
             return False

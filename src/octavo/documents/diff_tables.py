@@ -35,7 +35,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """Return the pairs of columns of two tables, in order. A column that only one table has is paired with None."""
+    """Return pairs of corresponding columns of two tables. A column that only one table has is paired with None."""
     before: Sequence[TableColumn] = old.attrs.get("columns", ())
     after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []

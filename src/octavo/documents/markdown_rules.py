@@ -195,7 +195,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line that begins with a tag of the same name between `tag` and the position `end`, or -1."""
+    """Return the number of the first line between `tag` and `end` that begins with a tag of the same name, or -1."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other_tag = state.env["tags"].tag_at(position)
@@ -699,7 +699,7 @@ def _sign(text: str) -> str:
 
 
 def _is_empty_italic(texts: list[str], start: int, end: int) -> bool:
-    """Return whether the `__` in `texts[start:end]` is no text: alone or beside a mark, unlike in `fill in __ here`."""
+    """Return whether `__` in `texts[start:end]` is an empty mark: alone or beside a mark, unlike in `see __ here`."""
     before, after = "".join(texts[max(0, start - 2) : start]), "".join(texts[end : end + 2])
     if not f"{before[-1:]}{after[:1]} ".isspace():
         return False

@@ -364,7 +364,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
 
 
 def _typed_value(cell: Block, column: TableColumn) -> Any:
-    """Return the value of a cell in the type of its column. None if the cell needs a fragment for its text."""
+    """Return the value of a cell in the type of its column. None if the cell must name a fragment with its text."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if text.strip().lower() == str(value).lower() else None

@@ -229,7 +229,7 @@ _MAX_BLOCKS = 4_000
 """Maximum number of text blocks of a page that is searched for similar blocks."""
 
 WordChange = Literal["", "changed", "gone"]
-"""The change of the words that a thread quotes. Empty if they are unchanged."""
+"""Whether the block of a thread, or the words that it quotes, were edited or deleted. Empty if unchanged or unknown."""
 
 
 class ThreadAnchors:

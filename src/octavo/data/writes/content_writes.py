@@ -263,7 +263,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return `change`. For a RevertPage, return an edit with the same effect. Raises ApiError and _CannotRestore."""
+    """Return `change`, or for a RevertPage an edit of `head` with the same effect. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))

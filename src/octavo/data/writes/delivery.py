@@ -311,7 +311,7 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 class ConnectionState:
     """Decides how long the outbox pauses after failed requests. The pause grows with each failure. A response ends the
-    pause, but not a rate limit."""
+    pause, unless the server limits the rate or has just refused the token."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
@@ -353,7 +353,7 @@ class ConnectionState:
         return self._paused_at <= self._now() < self.paused_until
 
     def record_failure(self, error: ApiError) -> datetime:
-        """Record a failed request, and return when to retry it. If other requests would fail too, all entries pause."""
+        """Record a failed request. Return when to retry it. Pause the outbox if other requests would fail too."""
         now = self._paused_at = self._now()
         self._failures += 1
         pause_end = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))

@@ -140,7 +140,7 @@ class WriteAttempt(Generic[W]):
 
 
 class Ready(NamedTuple):
-    """Result of a check: the write may be sent. The attributes are those of WriteAttempt."""
+    """Result of a check: the write may be sent. The attributes have the same meaning as in WriteAttempt."""
 
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
@@ -164,7 +164,7 @@ class Changed(NamedTuple):
     reason: str
     """Reason without full stop, to follow “Could not …: ” in a message."""
     new_revision: str | None = None
-    """Head revision of the change request that prevents an edit of pages. None for other changes."""
+    """New head revision of the change request, if it prevents an edit of pages. None for other changes."""
 
     @property
     def message(self) -> str:
@@ -482,7 +482,7 @@ def refuse(
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
-    """Record that the response was lost, so that the result is unknown. The first search is at `due_at`."""
+    """Return `entry` with the state `unknown`, because its response was lost. The first search is at `due_at`."""
     entry = _require_state(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 

@@ -70,8 +70,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return `hunk`, or the equivalent addition or deletion that begins with the highest heading, or else is last.
-    `before` and `after` are the numbers of unchanged blocks around the hunk."""
+    """Return an addition or deletion at an equivalent position: where it begins with the highest heading, or else the
+    last. Return other hunks unchanged. `before` and `after` are the numbers of unchanged blocks around `hunk`."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)

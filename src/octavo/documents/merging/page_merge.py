@@ -427,7 +427,7 @@ class _PageMerge:
     def _as_move_end(
         self, children: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Return `children` in a `MoveEnd` if text was moved here or away without conflict, else unchanged."""
+        """Return `children` in a `MoveEnd` if text moved into or out of `region` without a conflict, else unchanged."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in children):
             return children
         child = self._make_conflict(region, context)

@@ -252,7 +252,8 @@ class Octavo(Shell):
     # The session
 
     async def switch_session(self, session: Session, mode: str) -> None:
-        """Show the session that the user opened on the sign-in screen. To replace a running session, use `reopen`."""
+        """Show the session that the user opened on the sign-in screen, in the view `mode`, or if empty, in its first
+        view. To replace a running session, use `reopen`."""
         self._session = session
         self._open(session)
         self.workspace.watch_session(session)

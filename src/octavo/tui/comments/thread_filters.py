@@ -34,7 +34,7 @@ class Thread:
 
     @property
     def discussion_key(self) -> tuple[str, str, str]:
-        """Key of the space or change request: label (not unique), space ID, change request ID (empty for a space)."""
+        """Key of `at`: `location` (not unique), space ID, and change request ID (empty if `at` is a space)."""
         change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
         return self.location, self.at.space_id, change_request_id
 

@@ -132,7 +132,7 @@ class Subscriptions:
 
     @property
     def is_on_current_screen(self) -> bool:
-        """True if the widget is on the current screen, or on the screen behind the open dialogs."""
+        """True if the widget is on an open dialog or on the screen behind the dialogs, and is not being removed."""
         owner = self._owner
         if not internals.is_whole(owner):
             return False

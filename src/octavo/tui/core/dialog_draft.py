@@ -42,8 +42,8 @@ class DialogDraft:
         return base
 
     def change_note(self, name: str) -> str:
-        """Return a note with the current text to edit, if this text may have changed since the user typed the draft.
-        Empty otherwise. `name` is the name of the text, such as `title`."""
+        """Return a note that the text which the user edits may have changed since the user typed the draft, and what
+        the text is now. Empty otherwise. `name` is the name of the text, such as `title`."""
         draft = self._drafts.find(self.key)
         is_base_unknown = draft is not None and draft.base is None and self._edited is not None
         if self.earlier_base is None and not is_base_unknown:

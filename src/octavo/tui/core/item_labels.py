@@ -95,7 +95,7 @@ def is_first_download(space: OfflineSpace) -> bool:
 
 
 def download_progress(space: OfflineSpace) -> str:
-    """Return the progress of downloading a space, such as `12/340`. `…` while the total is unknown."""
+    """Return the download progress of a space, such as `12/340`, including failures. `…` while the total is unknown."""
     return f"{space.downloaded + len(space.failed)}/{space.wanted}" if space.wanted else "…"
 
 

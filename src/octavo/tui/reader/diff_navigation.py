@@ -118,7 +118,7 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.chunks))
 
     def edge_index(self, step: int) -> int:
-        """Return the index before the first chunk (-1), or after the last chunk if `step` is -1."""
+        """Return the index where a search starts: before the first chunk (-1), or if `step` is -1, after the last."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:

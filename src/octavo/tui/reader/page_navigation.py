@@ -119,7 +119,7 @@ class PageNavigation:
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous one if `step` is -1. If it is not parsed yet, select it later."""
+        """Select the next heading (1), as soon as it is parsed, or the previous one (-1)."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         chunks = self.pane.viewport.virtual_lines.chunks

@@ -113,7 +113,7 @@ class PageLinks:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_url(self) -> None:
-        """Copy the URL of the only link in the selected block. If there is no such link, copy the URL of the page."""
+        """Copy the URL of the selected block's link. If there are no links or several, copy the URL of the page."""
         clickables = self._links_of_block()
         is_one_link = len({id(each.clickable) for each in clickables}) == 1
         target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")

@@ -98,7 +98,7 @@ class Contents:
         return expected_index
 
     def slices_of_block(self, chunk_index: int) -> range:
-        """Return the indexes of all chunks that are slices of the same block as this chunk."""
+        """Return the indexes of all chunks that are slices of the same block as the chunk at `chunk_index`."""
         return range(chunk_index, chunk_index + 1)
 
     def margin_of(self, chunk_index: int) -> int:

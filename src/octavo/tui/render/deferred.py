@@ -37,8 +37,8 @@ BATCH_SECONDS = 0.05
 
 
 class AsyncCache(Generic[K, V]):
-    """Cache whose values are loaded in the background. `get` never waits: it records the keys that are not loaded yet
-    in `missing`. Pass these keys to `request`, then await `load_requested`."""
+    """Cache whose values are loaded in the background. `get` never waits: it adds a key whose value is not loaded yet
+    to `missing`. Pass the keys in `missing` to `request`, then await `load_requested`."""
 
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
         self._load = load
@@ -469,7 +469,7 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the GitBook app in a page's URL, such as `https://app.gitbook.com`. Empty without a URL."""
+    """Return the origin of a page's URL in the app, such as `https://app.gitbook.com`. An empty tuple without a URL."""
     app = page.urls.app if page is not None else None
     scheme, has_scheme, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if has_scheme else ()

@@ -169,7 +169,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """The open threads of a page, to show a mark at each of their blocks. `counts` has their number by block key."""
+    """The open threads of a page, to mark blocks that have any. `counts` has the number of threads by block key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -365,7 +365,7 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for the first occurrence of each block in `lines`, without page titles."""
+    """Return first line, last line and block for the first range of each block in `lines`. Page titles are left out."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block

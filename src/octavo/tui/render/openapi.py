@@ -160,8 +160,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block names, and why it is missing. The specification is None if it is loading,
-    invalid or not named. The reason is empty if it is not known, or if nothing is missing."""
+    """Return the specification that a block names, or None if it is loading, invalid or not named. Also return a
+    sentence that says why there is none. The sentence is empty with a specification, or if the reason is unknown."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:

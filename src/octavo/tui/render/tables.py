@@ -279,8 +279,8 @@ def _widths_with_whole_words(
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths that keep more of the longest words whole, or `widths` if none do. `longest_words` are the
-    widths of these words. The table may become slightly longer."""
+    """Return column widths with which fewer columns break their longest word, or `widths` if there are none.
+    `longest_words` has the width of the longest word by column. The table may become slightly longer."""
     broken_indexes = [index for index, width in enumerate(widths) if longest_words[index] > width]
     max_lines = 0
     for index in sorted(broken_indexes, key=lambda index: longest_words[index] - widths[index]):
@@ -374,7 +374,7 @@ def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
     """Return column widths between `least` and `natural` that fit into `available_width` cells. Columns with more text
-    become wider. Return `least` if even that does not fit."""
+    become wider. Return `least` if the widths in `least` do not fit."""
     if _excess_width(natural, available_width) <= 0 or _excess_width(least, available_width) >= 0:
         return list(natural if _excess_width(natural, available_width) <= 0 else least)
 

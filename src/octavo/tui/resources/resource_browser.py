@@ -69,7 +69,7 @@ class BrowserLevel:
     def current_table(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CurrentTable:
-        """Return the selected table for commands, with the current `row`. `on_created` gets the key of a new item."""
+        """Return the selected table. `row` is the row with the cursor. `on_created` gets the key of a new item."""
         return resource_commands.CurrentTable(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:

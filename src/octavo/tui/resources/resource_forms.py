@@ -198,7 +198,7 @@ async def _send_bulk_edit(
     form: SubmittedForm,
     deselect: Callable[[Iterable[str]], None],
 ) -> SendResult[DirectUndo]:
-    """Change all items but the first, which `form` has changed, until an error. Return the undo of all changes."""
+    """Change and deselect items until an error. `form` has changed the first item. Return the error and the undo."""
     operation, first_arguments = form.operation, resource.arguments_for(arguments, items[0])
     values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in first_arguments}
     undo_sends: list[_Send] = []
@@ -365,7 +365,7 @@ def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
 async def _find_items(
     live: Live, resource: Resource[Any], arguments: Arguments, keys: Collection[str]
 ) -> dict[str, Any]:
-    """Load the list, and return its items with these keys, by key. Deleted items are missing. Raises ApiError."""
+    """Load the list, and return the items with the given `keys`, by key. Deleted items are missing. Raises ApiError."""
     op, found_items = resource.list_operation(arguments), dict[str, Any]()
     if not isinstance(op, Listing):
         return _items_with_keys(resource, await live.send(op), keys)

@@ -90,8 +90,8 @@ def tree_nodes(
     *,
     has_whole_tree: bool = False,
 ) -> list[TreeNode]:
-    """Return the nodes of the tree: the changed pages below their parent pages, then other changes, then other pages in
-    `commented`. `has_whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are page trees."""
+    """Return the nodes of the tree: changed pages below their parent pages, then changes outside of pages, then other
+    pages in `commented`. `has_whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are page trees."""
     by_key = {changed_page.key: changed_page for changed_page in changed_pages}
     placed_keys: set[str] = set()
     deleted_by_parent = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})

@@ -421,8 +421,8 @@ def _read_conflicts(source: str, merged_page: MergedPage, label: str) -> MergedP
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return True if `source` is exactly what the merge has produced, without later edits. `sides` has the texts of
-    both versions. If the versions conflict, the result is only True with `has_server_conflicts`."""
+    """Return whether the merge produced `source`, without later edits. `sides` has the texts of both versions. After a
+    conflict, white space is ignored, and without `has_server_conflicts`, the result is False."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

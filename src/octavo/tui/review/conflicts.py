@@ -348,7 +348,7 @@ class ConflictsScreen(View):
         )
 
     def why_not_send(self, page_id: str = "") -> str | None:
-        """Return why the choices for the page `page_id` (all choices if empty) cannot be saved. None if they can."""
+        """Return why the choices for `page_id`, or for all pages if empty, cannot be saved. None if they can."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
         page_conflicts = self._open_conflicts.of_page(page_id)

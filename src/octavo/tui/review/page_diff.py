@@ -156,7 +156,7 @@ class PageDiff:
         self.selected_blocks = SelectedBlocks(view, self, self.draw_threads)
         """Blocks that you selected for one comment."""
         self.word_changes = WordChanges(view, threads, pages)
-        """Finds out how the words of threads changed."""
+        """Finds out whether the words that threads quote were changed, moved or deleted."""
         self._shown_head: ContentRef | None = None
         """Revision of the change request whose diff was shown last. None before the first diff."""
         self._pending_jump: _PendingJump | None = None
@@ -346,7 +346,7 @@ class PageDiff:
             self.pane.cursor.scroll_into_view()
 
     def run_pending_jump(self) -> None:
-        """Run the pending jump if its page is loaded. Also start the jump for which the view was opened."""
+        """Start the jump for which the view was opened. Then run the pending jump if its page is loaded."""
         self._start_initial_jump()
         if self._pending_jump is None or self._layout.shown_key != self._pending_jump.page_key:
             return

@@ -159,7 +159,7 @@ class RequestFindings:
         return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
 
     def run_all_linters(self) -> None:
-        """Run all linters of the space from now on, including linters that do not run automatically."""
+        """From now on, run all linters of the space, not only automatic ones. Discard earlier findings of linters."""
         self._runs_all_linters = True
         self._failures.clear()
         self._linted.clear()

@@ -144,7 +144,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return conflicting page fields as changes from main to the chosen version, which is main if `is_main`."""
+    """Return page fields in conflict as changes from main to the chosen side: to main too if `is_main`."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()

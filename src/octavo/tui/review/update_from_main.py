@@ -174,8 +174,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request and store its revisions. Show the result, or let `on_conflicts` show conflicts. If data
-    changed since the preview, update nothing and return a sentence about the changes. Empty otherwise."""
+    """Update the change request, and store its old revisions in `state.db`. Show the result, or let `on_conflicts` show
+    conflicts. If data changed since the preview, update nothing and return a sentence about it. Empty otherwise."""
     change_request = preview.change_request
     # Stored before the update, which replaces the base.
     stored_update = {

@@ -70,8 +70,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is still loading. The next letters still run commands, unless the command
-    writes or takes text. Do not use this class where a key that is held down could confirm a write."""
+    """Reason why a command cannot run: data is still loading. Letters typed after it run commands as usual, unless the
+    refused command writes or takes text. Do not use this class where a key that is held down could confirm a write."""
 
     __slots__ = ()
 

@@ -685,7 +685,7 @@ class ItemPainter:
         return strips
 
     def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return a line as a strip of `width` cells. `base` is the style below it, by default the list's style."""
+        """Return `content` as a strip of `width` cells. `base` is the base style, by default the style of the list."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)
