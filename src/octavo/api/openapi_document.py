@@ -295,7 +295,7 @@ def _referenced_names(value: Any, definitions: Json) -> set[str]:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a schema that does not allow null, for fields in which null only means that they are missing."""
+    """Return a copy of `schema` without null in `anyOf`, for a field in which null means that the field is missing."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema

@@ -98,7 +98,7 @@ class RequestValues:
 
 
 def parse_values(arguments: Sequence[str], files: ArgumentFiles) -> RequestValues:
-    """Parse values such as `key=TEXT` and `key==TEXT`. The values of a repeated field become a list. Raises Failure."""
+    """Parse `FIELD=TEXT`, `FIELD:=JSON` and `QUERY==TEXT`. Values of a repeated field become a list. Raises Failure."""
     values = RequestValues()
     for argument in arguments:
         match = _ARGUMENT.match(argument)

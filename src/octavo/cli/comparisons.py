@@ -54,12 +54,12 @@ class PageTexts:
 
     @property
     def path(self) -> str:
-        """The path of a page, or the name of a file or other object."""
+        """The path (else the ID) of a page, or the title of a file or other item."""
         return (self.item.page.path or self.item.page.id) if self.item.page is not None else self.item.title
 
     @property
     def name(self) -> str:
-        """The path of a page, or the name of a file or other object. The title of a home page, which has no path."""
+        """The path of a page, or the title of a file or other item. The title of a home page, which has no path."""
         return (self.item.page.path if self.item.page is not None else "") or self.item.title
 
     @property
@@ -139,7 +139,8 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def items_of_page(
     resolver: RefResolver, target: RefTarget, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the `items` on the page `name`, else on the REF's page, else all items. Raises ApiError or Failure."""
+    """Return the `items` on the page `name`. If `name` is empty, use the page of `target`. If `target` has no page,
+    return all items. Raises ApiError or Failure."""
     name = name.strip("/") or (target.page.id if target.page is not None else "")
     if not name:
         return items

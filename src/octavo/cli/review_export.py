@@ -242,7 +242,7 @@ def change_request_ref(target: RefTarget) -> ChangeRequestRef:
 
 
 async def page_paths(live: Live, at: ChangeRequestRef) -> dict[str, str]:
-    """Return the path of each page in a change request, by page ID. Raises ApiError."""
+    """Return the path (else the ID) of each page in a change request, by page ID. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     return {page.id: page.path or page.id for page in tree.walk()}
 

@@ -91,7 +91,7 @@ class RetryBudget:
 
 def is_retried_after_error(error: ApiError, *, only_reads: bool) -> bool:
     """Return whether a request that got no complete response is sent again. `only_reads` is True if the request changes
-    nothing."""
+    nothing. Other requests are sent again only if the server cannot have acted."""
     if not only_reads and error.outcome is not Outcome.NOT_SENT:
         return False
     if isinstance(error, Unsendable | TlsError):

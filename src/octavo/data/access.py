@@ -98,7 +98,7 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether `op` is a list that the server lacks, although the server has the resource of the list."""
+        """Return whether the list `op` is missing, but not the resource that contains the list. Sends a request."""
         parent_route, _, last_segment = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last_segment.startswith("{") or "{" not in parent_route:
             return False

@@ -192,7 +192,7 @@ class Live:
             try:
                 await self._fetch(response, Rank.NOW)
             except ApiError:
-                return  # the error is in the snapshot
+                return  # Watchers get the error in the snapshot.
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
         """Fetch a response, and return it as the server sent it, without unconfirmed writes. Raises ApiError. A

@@ -125,7 +125,7 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, requested_at: datetime, included_write_count: int) -> None:
-        """Set the value from disk, which has the changes of the first `included_write_count` confirmed writes."""
+        """Set `value`, read from disk. It contains the changes of the first `included_write_count` confirmed writes."""
         self.value, self.fetched_at, self.checked_at, self.page_count = value, requested_at, requested_at, 1
         self.included_write_count = included_write_count
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):

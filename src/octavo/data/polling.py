@@ -229,7 +229,7 @@ class ViewPlanner:
         return Version("", response.fetched_at or LONG_AGO)
 
     def _fingerprint(self, op: Operation[Any]) -> str:
-        """Return a text from the loaded lists that changes with the response. Empty if no list shows its changes."""
+        """Return a text from loaded lists that changes with the response to `op`. Empty if no list shows changes."""
         match op:
             case comments.ListReplies():
                 return self._replies_fingerprint(op)

@@ -35,8 +35,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a needed response, the most urgent first. Only requests of rank NOW always start at once. Ranks after
-    AWAITED pause after failures."""
+    """Urgency of a needed response, the most urgent first. Only requests of rank NOW always start at once. Requests
+    of ranks after AWAITED pause after failures."""
 
     NOW = 0
     """The user waits for the response."""

@@ -18,7 +18,7 @@ _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
 """ASCII replacements of letters in anchors, such as `ss` for `ß`."""
 _ROMAN_FORMS = _LETTERS | dict(zip(map(ord, "ёєжїхчшщюя"), re.findall("..", "yoyezhyikhchshshyuya"), strict=True))
-"""`_LETTERS`, and the Latin letters that GitBook writes for Cyrillic letters. A soft sign becomes a mark to remove."""
+"""`_LETTERS`, and Latin letters for Cyrillic letters, as in GitBook. Soft and hard signs become accents to remove."""
 _ROMAN_FORMS.update(str.maketrans("абвгґдезийіклмнопрстуфцыэьъ", "abvggdeziiiklmnoprstufcye\u0301\u0301"))
 _HANGUL = re.compile("[\u1100-\u11ff]+")
 """Letters of Korean words, which GitBook often leaves out of anchors."""

@@ -256,7 +256,7 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
-    """Return the entries inside `entry`, and the versions of the block that contains them. Both may be empty."""
+    """Return the entries inside `entry`, and the versions of the block around these entries. Either may be empty."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)

@@ -226,7 +226,7 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """True if most words of the old page were removed, and most of the new page added. False for a short page."""
+        """True if most old words were removed, and most words of the new page were added. False for a short page."""
         is_removed = self.removed > _REWRITTEN_SHARE * self.words_before
         is_added = self.added > _REWRITTEN_SHARE * self.words_after
         return is_removed and is_added and min(self.words_before, self.words_after) >= _MIN_REWRITTEN_WORDS

@@ -281,7 +281,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, joined_cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the column in which the longer version of a row has `text` in addition to the text of the shorter version,
+    """Return the column whose cell in the longer version of a row is the cell of the shorter version plus `text`,
     perhaps edited. None if there is no such column. `joined_cells` comes from `_joined_cells`."""
     best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(joined_cells):

@@ -251,7 +251,7 @@ def free_slug(slug: str, used_slugs: set[str]) -> str:
 
 
 def page_slug(title: str) -> str:
-    """Return the slug for a title, such as `first-steps` for `First steps`. At most 100 characters."""
+    """Return the slug for a title, such as `first-steps` for `First steps`. At most 100 characters, `page` if empty."""
     return slug_of_title(title)[:MAX_SLUG].rstrip("-.") or "page"
 
 

@@ -292,7 +292,7 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
-    """Return how the chain from each redirect ends, by its source. `targets` is as in `follow_redirects`."""
+    """Return how the chain from each redirect ends, by the redirect's source. `targets` is as in `follow_redirects`."""
     targets_by_path = _targets_by_path(targets, site)
     ends_by_path: dict[str, ChainEnd] = {}
     for first_path in targets_by_path:

@@ -330,7 +330,7 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Return the block that begins at the line `start`, and the line after it, at most `stop`."""
+        """Return the block that begins at line `start`, and the index of the line after the block, at most `stop`."""
         line = self._lines[start]
         if start == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1

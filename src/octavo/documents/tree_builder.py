@@ -335,8 +335,8 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_of_next_token(self) -> tuple[int, int]:
-        """Return the line range of the next token that has one (a footnote has none). `_lines` if no near token has
-        one."""
+        """Return the line range of the next token that has a line range (a footnote has none). If the next
+        `_MAX_LOOKAHEAD` tokens have none, return `_lines`."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )

@@ -126,7 +126,7 @@ def read_content(context: RequestContext, folder: Path) -> Json:
 
 
 def loaded_space_id(context: RequestContext, folder: Path) -> str | None:
-    """Return the ID of the space of a folder. None if it was never loaded, or the space was deleted. Raises OSError."""
+    """Return the space ID of a folder. None if the folder was never loaded, or the space is deleted. Raises OSError."""
     space = _find_space(context, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 

@@ -59,7 +59,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # A tag inside another include must get an end tag, or it would use the one of the outer include.
+            continue  # A tag inside another include must get an end tag, or it would use that of the outer include.
         # The content gets the indentation or `>` of its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         line_prefix = re.sub(r"[^\s>]", " ", line)
@@ -240,7 +240,8 @@ def _render_conditions(
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> Any:
-    """Return the value of an expression, or UNKNOWN. Visitor claims are UNKNOWN if `keeps_claims`, else UNDEFINED."""
+    """Return the value of an expression. UNKNOWN if the expression is invalid, or if it has an unknown name. Visitor
+    claims are UNKNOWN if `keeps_claims`, else UNDEFINED."""
     names = {owner: {"vars": values} for owner, values in variables.items()}
     return evaluate_expression(expression, {**names, "visitor": UNKNOWN if keeps_claims else UNDEFINED})
 

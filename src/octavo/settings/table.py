@@ -160,7 +160,7 @@ def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
-    """Return the path of a certificate file. Report a missing file, without which Octavo cannot connect to a server."""
+    """Return the path of a certificate file. Report a missing file. Raises InvalidValueError if `value` is no text."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False

@@ -167,7 +167,7 @@ class _ItemPrinter:
         print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed_pages))
 
     async def _changed_pages(self, target: RefTarget) -> list[tuple[str, str, str]]:
-        """Return the path, the title and a sign such as `+` for each changed page and file."""
+        """Return the path (else ID or title), the title and a sign such as `+` of each changed page or other item."""
         change_list = await self._live.fetch(ListChanges(at=target.at, limit=1000))
         return [
             ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)

@@ -42,7 +42,7 @@ RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check wheth
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
 """Time after a lost response until the first search. The request may still arrive."""
 MAX_SINGLE_READS = 3
-"""If more threads must be read for checks, Octavo reads the list of threads instead."""
+"""Maximum number of threads that Octavo reads one by one for checks. For more, Octavo reads the list of threads."""
 MAX_LIST_AGE = timedelta(seconds=10)
 """Maximum age of a list that is read instead of single threads, because other users may change the threads."""
 MAX_WAIT_SECONDS = 60.0

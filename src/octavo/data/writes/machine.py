@@ -201,7 +201,7 @@ class WriteKind(Generic[W]):
     undo: Callable[[W, ExpectedState], Operation[Any] | str] = lambda op, expected: ""
     """Returns the operation that undoes the write, or a sentence that says why not. Not called for direct writes."""
     is_durable: bool = False
-    """True if such writes can wait in the outbox."""
+    """True if writes of this kind can wait in the outbox."""
     lock_name: Callable[[W, ExpectedState], str] = _default_lock_name
     """Returns the name of the lock for a direct write. Two writes with the same name are not sent at the same time."""
 

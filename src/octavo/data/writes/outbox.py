@@ -534,8 +534,8 @@ class _UsedDrafts:
                     self._removals[entry.id].append(drafts.removal(key))
 
     def delete(self, namespace: str, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Delete from disk the drafts of a new entry, and the failed entry that it replaces. Call this in the
-        transaction that stores the entry."""
+        """Delete from disk the drafts of the new `entry`, and the failed entries that `entry` replaces. Call this in
+        the transaction that stores `entry`."""
         for removal in self._removals[entry.id]:
             removal.delete(db)
         for failed in self._failed:

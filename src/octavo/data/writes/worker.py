@@ -145,8 +145,8 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock. Return False in read-only mode, or if another process has the lock. With the lock, treat the
-        requests of an earlier process as lost, and start its undo delays again if they have ended."""
+        """Lock the outbox. Return False in read-only mode, or if another process has the lock. With the lock, treat
+        responses to an earlier process as lost, and restart undo delays that ended while no process could send."""
         state = self._entries.state
         self._unlock = state.try_lock("outbox") if not (self.is_read_only or state.read_only) else None
         if self._unlock is None:

@@ -107,7 +107,7 @@ class PageFile:
 
 
 def normalize(text: str) -> str:
-    """Return a text with line feeds as line ends and exactly one line feed at the end, without byte order mark."""
+    """Return a text with line feeds as line ends, without byte order mark. A non-empty text ends with one line feed."""
     text = text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     return f"{text}\n" if text else ""
 

@@ -435,8 +435,8 @@ class _PageMerge:
         return [MergedChild(MoveEnd(children, child.content), child.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the blocks of the base that were moved away from a region or into it. A block that the other side
-        deleted does not count."""
+        """Return the blocks of the base that a side moved away from a region, and the blocks that a side moved into the
+        region, unless the other side deleted them."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}

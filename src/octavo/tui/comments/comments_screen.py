@@ -157,7 +157,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw the list after a failed write was discarded, because the server sends nothing then."""
+        """Redraw the list if a failed write was discarded. The server sends no response that would redraw it."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 

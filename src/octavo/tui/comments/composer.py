@@ -124,7 +124,7 @@ class Composer(Dialog[str | None]):
         self._draft_delay = DraftDelay(self)
         self._is_sending = self._is_closed = False
         self._queued_input: list[Key | Paste] = []
-        """Keys and pasted texts while the text is saved before sending. The screen below the dialog gets them."""
+        """Keys and pasted texts that arrive during the save before sending. The screen below the dialog gets them."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:

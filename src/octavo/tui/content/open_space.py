@@ -378,8 +378,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space, or follow a link of its page tree. It opens at `anchor`, at `position`, at the top
-        if `from_top`, or else at its saved position. With `add_to_history`, you can go back to the previous page."""
+        """Open a page of this space, or follow a link page. A page opens at `anchor`, at `position`, at the top if
+        `from_top`, or else at the saved position. With `add_to_history`, you can go back to the previous page."""
         if self.space is None or self.pages is None:
             return
         self._requested_page = None

@@ -433,7 +433,7 @@ class Clickables(PanePart):
         self.hints = None
 
     def visible_spans(self) -> list[ClickableSpan]:
-        """Return the visible links and other clickable texts. Their `line` is the row of the pane."""
+        """Return visible links and other clickable texts. Their `line`, `start` and `end` are positions in the pane."""
         viewport = self.viewport
         covered_rows = viewport.contents.sticky_row_count(viewport.top)
         spans = []

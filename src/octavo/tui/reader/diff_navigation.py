@@ -340,7 +340,7 @@ class DiffNavigation:
         )
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next change (1) or to the previous one (-1). During a search, go to a match instead."""
+        """Go to the next (1) or previous (-1) change, else call `go_beyond`. During a search, go to a match instead."""
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return

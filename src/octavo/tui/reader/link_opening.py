@@ -234,7 +234,7 @@ def follow_link(open_page: OpenPage, message: LinkFollowed) -> None:
 def open_link_without_page(
     app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]
 ) -> bool:
-    """Open a footnote, a search, or an image in the terminal, which need no open page. Return False for other links."""
+    """Open a footnote, search or image in Octavo. Return False for other links. `follow` opens links of a footnote."""
     match message.kind:
         case "ask" | "search":
             app.go(ToSearch(message.href))

@@ -141,7 +141,7 @@ class SectionBuilder(DiffBuilder):
         super().__init__(pane, contents, show_chunks)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffChunks] = {}
-        """For each long page that is being built in a thread, its unfinished diff, by page key."""
+        """Unfinished diff of each long page whose diff is being built in a thread, by page key."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         self.rebuild((self.contents.page,), on_shown)

@@ -337,7 +337,7 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that there is no heading with this anchor, or that a part of the page is not searched. If a
+        """Tell the user that no heading has this anchor, or that the anchor may be in a part that is not searched. If a
         jump to the anchor waits for parsing, tell the user later."""
         name = anchor.lstrip("#")
         if self.pending_jump is not None and self.pending_jump.anchor == name:

@@ -264,7 +264,7 @@ _MAX_CARD_ROW_WIDTH = 100
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render cards, as many side by side as fit, at most 3, but fewer if that keeps all words whole."""
+    """Render cards, as many side by side as fit, at most 3 (2 large ones), but fewer if that keeps all words whole."""
     row_width = max(width, min(context.max_width(width), _MAX_CARD_ROW_WIDTH))
     max_per_row = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
     cards_per_row = max(1, min(max_per_row, (row_width + 1) // (_MIN_CARD_WIDTH + 1)))

@@ -120,7 +120,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, page_ids: Seque
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links in `texts`, such as `Setup → /missing`. Headings outside `texts` are not checked."""
+    """Return the broken links in `texts` (Markdown by page ID), such as `Setup → /missing`. Headings outside `texts`
+    and headings of pages with reusable content are not checked."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.

@@ -216,8 +216,8 @@ def reviewer_choices(
     change_request: ChangeRequest,
     recent_ids: Sequence[str],
 ) -> list[Choice[str]]:
-    """Return the choices of the reviewer dialog, requested reviewers first. `people` are users with their role,
-    `requests` the review requests by user ID, and `recent_ids` the IDs of recent reviewers."""
+    """Return the choices of the reviewer dialog, requested reviewers first, the author only if requested. `people` are
+    users with their role, `requests` review requests by user ID, and `recent_ids` the IDs of recent reviewers."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     former_people = [

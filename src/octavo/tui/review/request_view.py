@@ -83,8 +83,8 @@ class RequestHead:
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, counts_again: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each review. Pages that were counted before are only
-        counted again with `counts_again`."""
+        """Draw the reviews, and count the pages that changed after each review. Unless `counts_again`, skip
+        reviews whose count is known."""
         if counts_again:
             self._changed_since.clear()
         self.draw()

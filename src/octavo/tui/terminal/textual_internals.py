@@ -250,7 +250,7 @@ _CACHE_SIZES = {
 
 @replaces(Strip, "__init__", 0xFAF8C6FC)
 def _make_strip(_: object, strip: Strip, segments: Iterable[Segment], cell_length: int | None = None) -> None:
-    """Make a strip without caches. Most would stay empty, and seven empty caches need five times its memory."""
+    """Make a strip without caches. Most caches would stay empty, and seven empty caches need five times its memory."""
     strip._segments, strip._cell_length = list(segments), cell_length
     strip._render_cache = strip._link_ids = strip._cell_count = None
 

@@ -109,8 +109,8 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True, or a function that returns True, if the command changes server data. Read-only mode then disables it."""
     acts_at_once: bool = False
-    """True if the command changes the selected item without a confirmation. If a list has just replaced that item, the
-    user must press the key again."""
+    """True if the command changes the selected item without a confirmation. If a list has just selected another item,
+    the user must press the key again."""
     takes_text: bool = False
     """True if the command opens a text input. The letters that the user types next wait for the input. If the command
     cannot run, they are ignored."""

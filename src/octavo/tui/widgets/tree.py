@@ -156,7 +156,7 @@ class CollapsedNodes:
         return self._first_depth is not None and depth >= self._first_depth
 
     def expand_ancestors(self, path: Sequence[TreeNode]) -> None:
-        """Expand the ancestors of the last node in `path`, so that it is shown. `path` begins at the top level."""
+        """Expand the ancestors of the last node in `path` to show this node. `path` begins at the top level."""
         self.collapsed_by_user.update((node.key, False) for node in path[:-1])
 
     def expand_selected(self) -> None:
