@@ -114,7 +114,7 @@ async def reviewed_revision(live: Live, target: RefTarget) -> str:
 
 
 async def changed_items(live: Live, target: RefTarget, versions: ComparedVersions) -> tuple[ChangedPage, ...]:
-    """Return the pages and files that differ between two versions. Raises ApiError or Failure."""
+    """Return the pages and files that differ between two versions. Raises ApiError, or Failure for missing versions."""
     if versions.old is None:
         return await _changes_from_server(live, target.at)
     try:

@@ -142,7 +142,7 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return checks of the server, its clock and the API key. If the server fails, the key is not checked."""
+    """Return checks of the server and its clock. If the server works and `key` is not None, also check the key."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:

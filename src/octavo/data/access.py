@@ -86,8 +86,8 @@ class Availability:
         self._reasons.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return the reason why `op` is unavailable, and the path to which the reason applies, empty for all paths.
-        None if the error has another cause."""
+        """Return the reason why `op` is unavailable, and the URL path to which the reason is limited. The path is empty
+        if the reason applies to all paths. None if the error has another cause."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in UNSUPPORTED_STATUSES or (

@@ -336,7 +336,7 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, version: _StoredVersion | None) -> None:
-    """Delete the `version` that the user has seen, unless the process that wrote it has changed it since."""
+    """Delete the draft `version` that the user has seen, unless the process that wrote it has changed it since."""
     if version is not None:
         draft, writer, revision = version
         _delete_version_of(db, namespace, draft.key, writer, f"AND revision = {revision}")

@@ -133,7 +133,7 @@ class OfflinePlanner:
 
 
 def owner_of(space_id: str) -> str:
-    """Return the name of an offline space as the owner of needed responses and pins."""
+    """Return the name under which an offline space owns needed responses and pins."""
     return f"offline {space_id}"
 
 

@@ -217,7 +217,7 @@ class OfflineSpaces:
     async def _run(self) -> None:
         for owner in await asyncio.to_thread(self._live.cache.pin_owners):
             if owner not in map(_owner_of, self._spaces):
-                self._live.cache.unpin(owner)  # the process that removed the space was killed, or its disk was full
+                self._live.cache.unpin(owner)  # left by a removal during which Octavo was killed or the disk was full
         while True:
             self._wake.clear()
             if not self._due_ids:
@@ -232,7 +232,7 @@ class OfflineSpaces:
                     await self._sleep(RETRY_DELAY)
 
     async def _sleep(self, seconds: float) -> bool:
-        """Wait for `seconds`, and return True. If a space must be synced earlier, return False at once."""
+        """Wait for `seconds`, and return True. If a space must be synced before the end, return False at once."""
         self._idle.set()
         try:
             async with asyncio.timeout(seconds):  # unlike `wait_for` of Python 3.11, this never ignores a cancel

@@ -134,7 +134,7 @@ class ProposedNotes:
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
     ) -> tuple[Accepted, ...]:
-        """Make pending comments from undecided notes. Return these notes with their comments. Raises NotSaved.
+        """Make pending comments from undecided `notes`. Return the accepted notes with their comments. Raises NotSaved.
 
         With a single note, `body` replaces its text, and the draft `draft_key` is deleted. If the note is already
         accepted or discarded, `body` becomes a draft.

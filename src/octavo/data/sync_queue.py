@@ -43,7 +43,7 @@ class Rank(IntEnum):
     AWAITED = 1
     """Octavo waits for the response, but the user does not."""
     VISIBLE = 2
-    """A view shows the response, so it is refreshed."""
+    """A view shows the response, so the response is refreshed."""
     INBOX = 3
     """The response may add a row to the inbox."""
     PREFETCH = 4
@@ -343,7 +343,8 @@ class SyncQueue:
         return request
 
     def _record_failure(self, request: RunningRequest, error: BaseException, now: datetime) -> None:
-        """Record a failure. Pause background requests after `MAX_FAILURES`, or if the error affects all requests."""
+        """Record a failure. Pause background requests if `error` affects all requests, or after `MAX_FAILURES` failures
+        in a row. Otherwise, ignore a stale request, which is repeated, and end the pause if the outcome is known."""
         self._clear_error(request.url)
         if affects_all_requests(error):
             self._general_failures.add(request.url)

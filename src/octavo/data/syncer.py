@@ -305,7 +305,7 @@ class Syncer(Generic[R]):
     def _start_planning(
         self, state: _OwnerState, coroutine: Coroutine[Any, Any, None], name: str | None = None
     ) -> asyncio.Task[None]:
-        """Start a task that calls the planner. `drop` cancels such tasks."""
+        """Start a task for `coroutine`, which calls the planner. `drop` cancels this task."""
         task = self._tasks.start(coroutine, name=name)
         state.tasks.add(task)
         task.add_done_callback(partial(self._on_planning_ended, state))

@@ -349,7 +349,7 @@ class _KeptWords:
 
     def __init__(self) -> None:
         self.moved_count = 0
-        """Number of words in moved blocks, which `count_in_entries` does not return."""
+        """Number of kept words in moved blocks. The result of `count_in_entries` does not include them."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
         """Return the number of kept words that did not move. Add the kept words of moved blocks to `moved_count`."""

@@ -199,7 +199,7 @@ CompareNodes = Callable[[Node, Node], "DraftEntry"]
 
 @dataclass(slots=True, eq=False)
 class DraftEntry:
-    """A diff entry that is still edited while two pages are compared. `to_entries` returns the final entries."""
+    """A diff entry that may still change while two pages are compared. `to_entries` returns the final entries."""
 
     status: Status
     """Change of the block. A moved block has two drafts: `left` at its old position, `arrived` at its new one."""

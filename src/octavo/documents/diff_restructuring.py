@@ -47,7 +47,7 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`. Joined drafts replace those of blocks that were split, or moved into or out of a container."""
+    """Return `drafts`, but join the drafts of blocks that were split, or moved into or out of a container."""
     joined_drafts: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         siblings = list(group)

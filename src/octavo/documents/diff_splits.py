@@ -72,8 +72,8 @@ def _words(text_index: int, text: Node) -> Iterator[_Word]:
 
 
 def join_split_texts(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`, with one draft for texts that were split or joined, or between which words moved. `drafts` has
-    only drafts of added, removed and changed blocks."""
+    """Return `drafts`, in which one draft replaces those of texts that were split or joined, or between which words
+    moved. All `drafts` must be of added, removed or changed blocks."""
     joined_drafts: list[DraftEntry] = []
     for has_only_text, group in groupby(drafts, _has_only_text):
         group_drafts = list(group)

@@ -199,7 +199,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the compared text. A new format of punctuation counts as equal if anything else has changed."""
+        """Return the compared text. If anything else has changed, a new format of punctuation is not a change."""
         self._flush()
         if all(word.op == "equal" or _restyles_punctuation(word) for word in self._words):
             return tuple(self._words)

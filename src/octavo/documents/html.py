@@ -53,7 +53,7 @@ _BLOCK_NAMES_TEXT = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAMES_TEXT.split())
-"""HTML elements whose tag in a paragraph is shown as text if its partner is missing."""
+"""HTML elements whose tag in a paragraph is shown as text if the matching start or end tag is missing."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 MEDIA = frozenset({"iframe", "video", "audio", "object"})

@@ -99,8 +99,8 @@ def _dashes_for_header(state: StateBlock, start: int) -> str:
 
 
 def _read_table(state: StateBlock, start: int, end: int) -> bool:
-    """Add the tokens of a table. Return False if it is no table. Surplus cells are added to the last cell of their row,
-    but a surplus `***` becomes a divider. The rest of a too large table is shown as source."""
+    """Add the tokens of a table. Return False if there is none. Surplus cells are added to the last cell of their row,
+    but a surplus `***` in the last row becomes a divider. The rest of a too large table is shown as source."""
     first_token, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
     limit = min(end, start + 2 + max_table_rows(max(1, pipes - 1)))
     if len(state.src) > MAX_ROW_LENGTH:
@@ -680,7 +680,7 @@ _MASKED_NUMBER = re.compile(rf"\d[ -]?{_EMPTY_BOLD.pattern}|{_EMPTY_BOLD.pattern
 
 
 def drop_empty_marks(state: StateInline) -> None:
-    """Remove `****`, the marks of `** **`, and `__` beside a mark: remains of an editor. A number `**** 4242` stays."""
+    """Remove marks without text: `****`, the marks of `** **`, and `__` beside a mark. A number `**** 4242` stays."""
     has_stars = _EMPTY_BOLD.search(state.src) is not None and not _MASKED_NUMBER.search(state.src)
     if not has_stars and "__" not in state.src:
         return

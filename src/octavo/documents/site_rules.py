@@ -311,7 +311,8 @@ def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainE
 
 
 def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:
-    """Return the targets of redirects by the path of their source, without a slash at the end."""
+    """Return the targets of redirects by the path of their source, without a slash at the end. If two sources have the
+    same path, the source that equals this path wins."""
     targets_by_path: dict[str, str | None] = {}
     for source, target in targets.items():
         path = path_on_site(source, site)

@@ -284,7 +284,7 @@ class ThreadAnchors:
         return "changed" if self._likely_key(thread) else "gone"
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence to introduce the original text of an edited or deleted block. Empty if it is unchanged."""
+        """Return a sentence to introduce the original text of an edited or deleted block, else an empty text."""
         match self.block_change(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"

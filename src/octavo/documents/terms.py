@@ -30,7 +30,7 @@ from octavo.documents.page_trees import escape_markdown
 from octavo.documents.source_reader import parse
 
 MAX_TERM = 80
-"""Maximum number of characters of a term. Longer replacements are new sentences and not new names."""
+"""Maximum number of characters of a term. A longer text counts as a sentence, not as a name."""
 MAX_WORDS = 6
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*\w*|\w+(?:['’]\w+)*")
 _CODE_WORD = re.compile(r"\w+(?:[.-]\w+)*")
@@ -48,7 +48,7 @@ _COMMON_WORDS = word_set(
 )
 """Words that are too common to be a term or a part of a term."""
 _TAKES_ONLY_S = word_set("axe cache calorie cookie movie niche rookie selfie zombie")
-"""Words whose plural looks as if the word ended with `x`, `ch` or `y`."""
+"""Words whose plural adds only `s`, although it looks like the plural of a word with `x`, `ch` or `y` at the end."""
 _UNCHANGED_IN_PLURAL = re.compile(r"\b(?:kubernetes|news|postgres|series|species)$", re.IGNORECASE)
 _TAKES_ES = r"(?:ss|x|tz|ch|sh|\b(?:alias|atlas|bias|bonus|bus|canvas|lens|status|virus))"
 """End of a word whose plural ends with `es`."""
@@ -168,7 +168,7 @@ def _is_term(text: str, *, is_code: bool) -> bool:
 
 
 def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
-    """Return the old text, and the ranges in it that other words replaced. `is_code` is True in a code block."""
+    """Return the old text, and its ranges that other words replaced. `is_code` says if `words` are in a code block."""
     text, replacements = "", list[_Replacement]()
     old = new = ""
     is_all_code = True

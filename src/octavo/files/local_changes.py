@@ -371,7 +371,7 @@ def edited_summary(folder: PulledFolder, text: str, before: TableOfContents, aft
 
 
 def _with_bullets_of(text: str, summary: str) -> str:
-    """Return `summary` with the bullets and the indentation that `text` uses."""
+    """Return the `SUMMARY.md` `summary` with the bullets and the indentation that the `SUMMARY.md` `text` uses."""
     items = _BULLET.findall(text)
     bullet = items[0][1] if items else "*"
     indentation = min((space for space, _ in items if space), key=len, default="  ")

@@ -260,7 +260,7 @@ SortKey = tuple[Any, ...]
 
 
 def order_key(stored_position: int, document: Json) -> SortKey:
-    """Return the sort key of a document. If `position` is missing, set one after all others, in order of creation."""
+    """Return the sort key of a document. Set a missing `position` after all others, in order of creation."""
     position = document.get("position", [_LAST_POSITION, stored_position])
     document["position"] = position if isinstance(position, list) else [position]  # Older versions saved integers.
     return (document["position"], stored_position)

@@ -34,7 +34,7 @@ HEADER_SIZE_LIMIT = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Seconds in which request headers must arrive, for the first request counted from the start of the connection."""
+"""Seconds in which request headers must arrive. For a first request, they count from the start of the connection."""
 BODY_SECONDS = 30.0
 """Seconds in which the body of a request must arrive."""
 RESPONSE_SECONDS = 30.0

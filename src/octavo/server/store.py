@@ -74,7 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     section_to_search: int | None
-    """ID of the section if the match is not in `snippet`, but inside a word or in the title. None otherwise."""
+    """ID of the section to search if the match is inside a word or in the title. None if it is in `snippet`."""
 
 
 _HIT_MARK = "\x02"

@@ -37,7 +37,7 @@ from octavo.data.writes.machine import (
 )
 
 MAX_REVISIONS = 10
-"""Maximum number of revisions that are searched for a lost edit."""
+"""Maximum number of revisions that are searched for an edit whose response was lost."""
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 

@@ -94,8 +94,8 @@ async def submit_review(
     draft_key: str = "",
     comment_ids: Collection[str] | None = None,
 ) -> SendResult[tuple[OutboxEntry, ...]]:
-    """Submit the pending comments, and then the review. Send nothing if the head is not `expected_revision`. Without a
-    connection, the comments stay pending. See `review` for `action`, and `Outbox.submit_review` for `comment_ids`."""
+    """Submit the pending comments, and then the review. If the head is not `expected_revision`, or cannot be loaded,
+    send nothing: the comments stay pending. See `review` for `action`, and `Outbox.submit_review` for `comment_ids`."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     expected = ExpectedState(revision=expected_revision)
     new_write = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)

@@ -375,7 +375,7 @@ class ConnectionState:
             self._failures, self.paused_until, self._is_rate_limited = 0, None, False
 
     def end_pause(self) -> None:
-        """End the pause or the stop, because the user retries or has signed in."""
+        """End the pause or stop of sending, because the user retries or has signed in."""
         self.stop_reason, self._is_token_refused, self._is_rate_limited = "", False, False
         self.record_success()
 

@@ -335,7 +335,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
 
 
 async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
-    """Wait until no process can be sending `write` anymore. Raises NotSaved."""
+    """Wait until `write` is finished, or until no process can be sending it anymore. Raises NotSaved."""
     while _is_unfinished(state, write):
         if (unlock := state.try_lock(_SENDING_LOCK)) is not None:
             unlock()

@@ -509,8 +509,8 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Queue an entry again, because the user retries it. An unknown entry stays unknown while the server may still act
-    on its request, because a search comes first."""
+    """Return an entry queued again, because the user retries it. An entry in the state `unknown` stays in this state
+    while the server may still act on its request, because Octavo first searches for the result."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)

@@ -585,7 +585,7 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
 
 
 def _undo_message(results: Sequence[_EntryUndo]) -> str:
-    """Return a sentence for each action, such as `Undone: reply, both.` if both of two replies were undone."""
+    """Return a sentence about the undo of each action, such as `Undone: reply, both.` for two undone replies."""
     actions = dict.fromkeys(result.entry.action for result in results)
     sentences = (
         _undo_sentence(action, [each for each in results if each.entry.action == action]) for action in actions

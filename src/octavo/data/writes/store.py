@@ -406,7 +406,7 @@ class OutboxEntries:
         self.changed.notify()
 
     def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:
-        """Return the entry in a record. None if it is unreadable, which adds a notice for the user."""
+        """Return the entry in a record. If the record is unreadable, add a notice for the user, and return None."""
         try:
             return decode_entry(record)
         except ValueError:

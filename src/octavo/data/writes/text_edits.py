@@ -146,7 +146,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
 async def preview_suggestions(
     live: Live, at: ChangeRequestRef, revision_id: str, suggestions: Sequence[SuggestedText]
 ) -> SuggestionOutcome:
-    """Return the outcome of applying suggestions to a revision. Sends only reads. Raises ApiError."""
+    """Return the outcome of applying suggestions to a revision. Changes nothing on the server. Raises ApiError."""
     texts: dict[str, WrittenText] = {}
     results: list[tuple[SuggestedText, SuggestionResult]] = []
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
@@ -174,7 +174,7 @@ async def preview_suggestions(
 
 @dataclass(frozen=True)
 class PageReplacement:
-    """The matches of a term to replace on a page."""
+    """The matches of a term on one page that are to be replaced."""
 
     page_id: str
     title: str

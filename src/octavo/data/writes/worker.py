@@ -83,7 +83,7 @@ class OutboxWorker:
                 task.result()
 
     async def _wait_for_running(self) -> None:
-        """Wait until all running steps have ended. On cancellation, cancel the steps. Raises errors except NotSaved."""
+        """Wait until all running steps have ended. On cancellation, cancel them. Raises errors, but not NotSaved."""
         tasks = tuple(self._running_steps.values())
         try:
             if tasks:

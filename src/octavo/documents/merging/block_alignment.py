@@ -175,7 +175,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a new block, without the blocks that moved into it from outside of `old`."""
+    """Return the words of a new block, without those of blocks that moved into it from outside of the blocks `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:

@@ -375,7 +375,7 @@ class _PageMerge:
         return MergedBlock("table", head, space_before if children or tail else "", children, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If this side moved the block or a block in it, merge the other side's edits."""
+        """Return the content of a block of `side`. Merge the other side's edits into blocks that `side` has moved."""
         if block.replaced_blocks is not None:
             return join_blocks(block.replaced_blocks)
         if block.move is not None:
@@ -557,8 +557,8 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the merged white space before or after the children of a block. `read` returns the white space of a
-    version. A version without children counts only if no version has children."""
+    """Return the merged white space before, or after, the children of a block. `read` returns this white space of a
+    version. Versions without children are ignored, unless no version has children."""
     spaces = block.map(lambda each: read(each) if each.children else None)
     merged_space = next((each for each in (spaces.preferred, *spaces[1:], spaces.base) if each is not None), None)
     return block.map(read).preferred if merged_space is None else merged_space
@@ -596,7 +596,7 @@ def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[s
 
 
 def _key_in_conflicts(block: SourceBlock) -> str:
-    """Return the key of a block. For a container, return its tag, because a conflict may be about the tag only."""
+    """Return the key of a block. For a block with a tag, return the tag: a conflict may be about the tag only."""
     return block.head.strip() if block.kind in _TAG_KINDS else block.key
 
 

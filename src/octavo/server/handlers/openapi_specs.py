@@ -35,7 +35,7 @@ class ProcessedSpecification:
 
 @presents(openapi.OpenApiSpec)
 def present_spec(context: RequestContext, spec: Json) -> Json:
-    """Convert a stored specification to the API resource. Adds the permissions of the caller."""
+    """Return a stored specification as the response of the API, with the permissions of the caller."""
     organization, slug = spec["organization"], spec["slug"]
     path = f"/orgs/{organization}/openapi/{slug}"
     current_role = organization_role(context, organization)

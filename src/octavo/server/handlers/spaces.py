@@ -123,7 +123,7 @@ def add_edit_revision(context: RequestContext, revision: Json, **changes: object
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""The fields with the content of a revision. Each has a function that returns its empty value."""
+"""The fields with the content of a revision, each with its type. A call of the type returns an empty value."""
 
 
 def set_current(context: RequestContext, space_id: str, revision: Json, *, index_later: bool = False) -> Json:

@@ -80,8 +80,8 @@ class InboxEventDetector:
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
-    """Return the event for a new inbox row. `change_request` is that of the row, if any. `titles` has the titles of
-    spaces by ID."""
+    """Return the event for a new inbox row. `change_request` is the change request of the row, if any. `titles` has the
+    titles of spaces by ID."""
     special_event = _EVENT_OF_REASON.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _space_name_and_ref(row.space_id, change_request, titles)

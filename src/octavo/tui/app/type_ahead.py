@@ -218,8 +218,8 @@ class TypeAhead:
             self._app.run_worker(self._dispatch_when_ready())
 
     async def _dispatch_when_ready(self) -> None:
-        """Wait until the last event is handled on the current screen. After `MAX_LOOP_WAIT`, if keys of the app such as
-        ctrl+q wait, stop waiting and keep only the first of these keys. Then call `_dispatch_queue`."""
+        """Wait until the last event is handled on the current screen. After `MAX_LOOP_WAIT` seconds, wait no longer if
+        keys of the app, such as ctrl+q, are queued. Keep only the first of these keys. Then call `_dispatch_queue`."""
         last_target, screen, all_handled = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last_target.ancestors_with_self if last_target else ()) if each is not self._app

@@ -43,7 +43,7 @@ class ThreadSource(NamedTuple):
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return a `ThreadSource` for each change request, in order. The names begin with the titles of `spaces`."""
+    """Return a `ThreadSource` for each change request that names its space, with the title from `spaces`, in order."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
@@ -72,7 +72,7 @@ class ThreadLoader:
         self.source_count = 0
         """Number of spaces and change requests whose threads can be loaded."""
         self._limit = BATCH
-        """Maximum number of spaces, and of change requests of each status, to load."""
+        """Maximum number of spaces, and of change requests of each status, whose threads are loaded."""
         self._is_scheduled = False
         self._show_delay = Delay(view)
 

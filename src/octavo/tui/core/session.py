@@ -372,7 +372,7 @@ class InboxFeed:
 
     @property
     def count(self) -> int:
-        """Number of rows that need attention. Until rows are loaded, the last known number."""
+        """Number of rows that need attention. Until rows are loaded, the last known number, or 0."""
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
             return self._last_count or 0

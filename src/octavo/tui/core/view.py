@@ -70,7 +70,7 @@ _TOP_BAR_LAYOUTS = (
 )
 """Layouts that the top bar tries, the widest first. It uses the first that fits."""
 _ACCOUNT_LAYOUTS = (*_TOP_BAR_LAYOUTS[:2], _TopBarLayout("names and counts", False, 8))
-"""Layouts that the top bar tries first, together with the account."""
+"""Layouts that the top bar tries first, with the account. With `_TOP_BAR_LAYOUTS`, it may leave out the account."""
 
 _PATH_SEPARATOR = " › "
 _MIN_NAME_WIDTH = 4

@@ -353,7 +353,7 @@ def position_choices(tree: PageTree, moved_id: str, parent_key: str) -> list[Cho
 
 def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
     """Return the choices of a position for a new page: under or after the selected page, or at the end of the space.
-    The first choice is under a page that has subpages, but after a page without subpages."""
+    For a group or a page with subpages, “under” comes first, otherwise “after”. Without `page_id`, only the end."""
     choices: list[Choice[PagePosition]] = []
     path = tree.path_to(page_id) if page_id else ()
     if path:

@@ -299,7 +299,7 @@ _PLAIN_STYLE = Style(bold=False, italic=False, underline=False, strike=False, re
 
 
 def hint_labels(count: int) -> list[str]:
-    """Return `count` different labels of one or two letters, but at most 676. All have the same length."""
+    """Return `count` different labels, but at most 676. Either all labels have one letter, or all have two letters."""
     if count <= _MAX_SINGLE_LETTERS:
         return list(_HINT_LETTERS[:count])
     return [first + second for first in _HINT_LETTERS for second in _HINT_LETTERS][:count]

@@ -191,8 +191,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go `step` matches forward, or back if negative. After the last match comes the first. If the match may be in
-        text that is not parsed yet, go there later."""
+        """Select the match `step` matches further, or back if negative. After the last match comes the first. If there
+        may be further matches in text that is not parsed yet, wait for this text."""
         self._goes_to_first_match = False
         if self.viewport.top != self._top_at_delay:
             self._delayed_steps = 0

@@ -126,8 +126,8 @@ class ConflictContents(Contents):
         return chunks
 
     def _chunks_between(self, passage: UnconflictedText) -> list[_Chunk]:
-        """Return the chunks of text before, between or after conflicts. Unchanged blocks are collapsed. If there are
-        many changes, the whole text is collapsed to one line."""
+        """Return the chunks of text before, between or after conflicts. Unchanged blocks are collapsed. With more than
+        `_MAX_SHOWN_CHANGES` changes, the whole text is collapsed to one line."""
         merged_chunks = [each for each in passage.chunks if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged_chunks if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"

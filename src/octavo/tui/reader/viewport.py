@@ -426,7 +426,7 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return how many lines were missing below. 0 for a scroll up."""
+        """Scroll down by `lines`, or up if negative. Return by how many lines a scroll down was too short, else 0."""
         top_before = self.top
         self.go_to(position_after(self.virtual_lines, top_before, lines))
         return max(0, lines - lines_between(self.virtual_lines, top_before, self.top, lines)) if lines > 0 else 0

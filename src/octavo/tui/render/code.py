@@ -244,7 +244,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a prompt block: its description, and its text unless it is collapsed."""
+    """Render the description and the text of a prompt block. If it is collapsed, leave out the text, or its end."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.view_state.expanded.get(block.key, block.attrs.get("expanded", "partial") != "hidden")

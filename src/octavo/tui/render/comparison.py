@@ -446,7 +446,7 @@ def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
 
 
 def _show_single_blocks(items: Sequence[ChunkInSections], limits: list[int | None]) -> list[int | None]:
-    """Return `limits`, but show `_CLIPPED_LINES` lines of a block of prose that would be collapsed alone."""
+    """Return `limits`. Replace None (collapsed) by `_CLIPPED_LINES` for prose whose neighbors are not collapsed."""
     shown_limits = list(limits)
     for index, each in enumerate(items):
         is_single = limits[index] is None and None not in (

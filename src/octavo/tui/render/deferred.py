@@ -298,7 +298,7 @@ class LinkDestination(Enum):
 
 
 def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDestination:
-    """Return what a link leads to. Without `targets`, only the URL or path is examined."""
+    """Return the kind of target to which a link leads. Without `targets`, only the URL or path is examined."""
     if targets is not None:
         return targets.destination(address)
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
@@ -330,7 +330,7 @@ class LinkTitle(NamedTuple):
     title: str = ""
     emoji: str = ""
     location: str = ""
-    """Path of a page or name of its space, type and size of a file, or else kind of the target. May be empty."""
+    """For a page its path or space, for a file its type and size, else the kind of target. May be empty."""
     problem: str = ""
     """Sentence that says why the link is broken. Empty if the link works."""
 

@@ -206,7 +206,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_integration(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a block of an integration: its name and its arguments."""
+    """Render a block of an integration: its name, arguments, link, text and child blocks."""
     styles, name = context.styles, str(block.attrs.get("name") or "integration")
     if not has_start(block) and not block.text:
         return context.render_children(block, width)

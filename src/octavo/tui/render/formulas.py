@@ -104,7 +104,7 @@ class _LatexReader:
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if a command with spaces after it was read directly before the last part."""
+        """True if the part before the last read part is a command with spaces after it."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 
@@ -261,7 +261,7 @@ class _FormulaLayout:
         return inside
 
     def _sign_box(self, name: str, items: _LatexReader, boxes_before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the character of the command `name`. If it has none, return the name, with spaces around if needed."""
+        """Return a box with the character of the command `name`, or else with the name and the spaces around it."""
         sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)

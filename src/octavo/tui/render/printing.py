@@ -47,7 +47,7 @@ def _printable_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
     """Return the changes of a page as text for a terminal of `columns` cells, with `context` unchanged blocks around
-    each. Without `colors`, text has only styles such as bold. Empty if nothing changed."""
+    each change. Without `colors`, text has only styles such as bold. Empty if nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, MAX_TEXT_WIDTH), split=False)
     layout = LayoutContext(styles, ViewState(), render_block)

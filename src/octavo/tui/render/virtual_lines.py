@@ -39,7 +39,7 @@ class VirtualLines(Generic[U]):
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._kept_line_count = 0
         self.outdated_indexes: set[int] = set()
-        """Indexes of chunks that changed since the background thread began. The lines from that thread are not used."""
+        """Indexes of chunks that changed since the background thread began. Its lines of these chunks are not used."""
         self.extend(chunks)
 
     def __len__(self) -> int:

@@ -310,8 +310,8 @@ def _error_sentence(
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return the position of an error in YAML, such as `Line 2, column 3: `, and `inner_path` without the parts that
-    the YAML does not have. The last part always stays, because an error may say that this value is missing."""
+    """Return the position of the error at `inner_path`, such as `Line 2, column 3: `, and the parts of the path that
+    the YAML has. The last part always stays, because an error may say that this value is missing."""
     # `strip` also removes separators such as U+001C, which YAML does not allow.
     stripped_text = text.strip()
     lines_above = text[: text.find(stripped_text)].count("\n")

@@ -231,7 +231,7 @@ class Resource(Generic[M]):
     """Tables that enter shows for an item, such as the members of a team."""
     actions: tuple[Action[M], ...] = ()
     command: TableCommand | None = None
-    """Command of the table that changes nothing. None if there is none."""
+    """Command of the table, such as “Test a link”. It changes no items. None if there is none."""
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
     """Returns the items with values that Octavo computes, given the items, their parent, and the responses to
     `lookups`. The attribute is None if nothing is computed."""

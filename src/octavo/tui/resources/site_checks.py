@@ -93,7 +93,7 @@ def page_lists(
 
 
 def problem_label(problem: str) -> AnyText:
-    """Return the table cell for `problem`, which is `MarkedRedirect.problem`."""
+    """Return the table cell for `problem`, a value of `MarkedRedirect.problem`."""
     return Content.styled(*PROBLEM_LABELS[problem]) if problem in PROBLEM_LABELS else problem
 
 

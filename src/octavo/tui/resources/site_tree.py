@@ -276,8 +276,8 @@ class SelectedSitePart:
 def selected_site_part(
     resource: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
 ) -> SelectedSitePart:
-    """Return what the commands that move site parts act on: the site, and the part that `row` shows. The part is None
-    if `row` shows none that can be moved. `response` has all rows."""
+    """Return the target of the commands that move site parts: the site, its structure, and the part in `row`. The
+    structure is None if the table shows other items. The part is None if `row` shows none that can be moved."""
     structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
     part = row.part if isinstance(row, SitePartRow) and not isinstance(row.part, UnknownPart) else None
     return SelectedSitePart(parent, arguments["at"], structure, part)

@@ -70,7 +70,7 @@ _SOURCE_LABELS = {
     "organization": "organization",
     "administrator": "organization",
 }
-"""Labels of the explained reasons, by `RoleSource.kind`."""
+"""Labels of the reasons for a role, by `RoleSource.kind`."""
 
 
 def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.Person:

@@ -61,7 +61,7 @@ class Choices:
 
     @property
     def saved_conflicts(self) -> frozenset[str]:
-        """Names of the tree conflicts with saved choices. Stored here: the server does not report saved choices."""
+        """Names of the tree conflicts with saved choices. Octavo stores the names: the server does not report them."""
         return self._stored[1]
 
     @property
@@ -103,7 +103,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the user resolve a conflict in the external editor. Return True if a new text was saved as the choice."""
+    """Let the user resolve the conflict `name` in the external editor. Return True if a new text is now the choice."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Strip blank lines around the text: they belong to the page, or the editor has added them.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")

@@ -540,7 +540,7 @@ class DraftConflicts(RequestConflicts):
         return self._draft.stored_key
 
     async def load(self) -> OpenConflicts:
-        """Return the conflicts that are marked in the draft. If loading fails, their common base is unknown."""
+        """Return the conflicts marked in the draft. If loading fails, their base and the text of main are unknown."""
         source = DialogDraft(self.app, self.key).text
         base = conflict_base(self.app, self._draft)
         live = self.app.session.live

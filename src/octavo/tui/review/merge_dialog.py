@@ -109,7 +109,7 @@ def reverted_pages_phrase(changes: Sequence[Change]) -> str:
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeState) -> str:
     """Merge the checked revision and show the result. If data changed since the checks, merge nothing and return a
-    sentence about the changes. Empty otherwise."""
+    sentence about the changes. Otherwise, return an empty text, even if the merge has failed."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:

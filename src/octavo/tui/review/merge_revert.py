@@ -432,7 +432,7 @@ def _page_ids(changes: Iterable[Change]) -> set[str]:
 
 @dataclass(frozen=True)
 class RevertEdits:
-    """The page edits that carry out a plan, in order."""
+    """The page edits that carry out a plan to revert a merge, in order."""
 
     edits: tuple[ContentEdit, ...]
     titles_with_conflicts: tuple[str, ...] = ()

@@ -119,7 +119,7 @@ class Comparison:
         return DiffCache(self._view.live, self._on_diff)
 
     def start(self) -> None:
-        """Load the changes, the reviews and the page tree."""
+        """Load and watch the changes, the reviews and the page tree."""
         if self._is_opening:
             self._view.set_timer(REVIEWS_WAIT_SECONDS, self._stop_waiting_for_reviews)
         self._follow_changes()

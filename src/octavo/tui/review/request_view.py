@@ -225,7 +225,7 @@ REQUEST_CHANGES_COMMANDS: Commands[Any] = (
     .with_changed("ask", run=_request_changes, why_not=_why_not_request_changes, title_now=_remark_label)
     .for_target(lambda view: view)
 )
-"""Command that requests changes. If blocks are selected, the command comments on these blocks instead."""
+"""Command that requests changes. If blocks are selected, the command comments on these blocks and requests nothing."""
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:

@@ -226,7 +226,7 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns how the words quoted by a pending comment changed, such as `words are gone`, or an empty text."""
+    """Returns how the quote of a pending comment changed, such as `words are gone`. Empty if unchanged or unknown."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
@@ -311,7 +311,7 @@ class BulkAction:
     """Command that acts on several change requests at once."""
 
     verb: str
-    """Verb before the change requests, such as `Request reviews of`. Its first word is the label of the button."""
+    """Verb in titles, before `change requests`, such as `Request reviews of`. Its first word is the button label."""
     past_verb: str
     """Verb in messages, such as `Approved`."""
     intro: str

@@ -519,7 +519,7 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """List the other occurrences of a term that the selected block replaces, or if it replaces no term, of a term
+        """Show where else a term occurs that the selected block replaces. If the block replaces no term, use the terms
         that the page replaces. If several terms were replaced, the user chooses one."""
         app.background(self._choose(app))
 

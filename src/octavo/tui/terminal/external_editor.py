@@ -385,7 +385,7 @@ def _editor_command(environment: Mapping[str, str]) -> list[str] | NotEdited:
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, note: FileNote | None = None) -> Path:
-    """Create a private file with a text, and a note next to it. Return the path of the file. Raises OSError."""
+    """Create a private file with `text`, and the `note`, if any, next to it. Return the file's path. Raises OSError."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
     if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:

@@ -450,7 +450,7 @@ def _function_of(node: DOMNode, binding: Binding) -> object:
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     """Return the commands for the key bar: first the commands in `KEYBAR`, last the commands of the app. If the focused
-    widget has `typing_keys`, return only these."""
+    widget has `typing_keys`, return only the commands of these keys."""
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing_keys := getattr(focused, "typing_keys", ())):

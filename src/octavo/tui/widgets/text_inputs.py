@@ -403,8 +403,8 @@ class FilterLine(Widget):
         self._show_count()
 
     def _show_count(self) -> None:
-        """Show the number of matches in the longest form that fits, such as `2 of 31 shown` or `2/31`. The number is
-        padded, so that typing does not change the layout."""
+        """Show the number of matches in the longest form that fits, such as `2 of 31 shown` or `2/31`. Hide it without
+        a filter, or if nothing fits. The number is padded, so that typing does not change the layout."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         total = str(self._item_count)
         matches = str(self._match_count).rjust(len(total))
