@@ -109,7 +109,7 @@ class FirstPicture:
         return {**self._criteria, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
-        """Store the settings of the terminal. Turn off echo, line editing and signals, so that typed keys wait."""
+        """Store the settings of the terminal. Turn off echo, line editing and signals, so that keys wait for Octavo."""
         self._terminal_settings = termios.tcgetattr(0)
         new_settings = termios.tcgetattr(0)
         new_settings[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

@@ -201,7 +201,7 @@ def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
 
 @dataclass(frozen=True)
 class Note:
-    """A note as a program wrote it."""
+    """A note that a program wrote, before its page and block are found."""
 
     line: int
     """Line number in the JSONL file, from 1. 0 if the note comes from a linter."""

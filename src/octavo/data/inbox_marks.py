@@ -46,7 +46,8 @@ class Mark:
     context: str = ""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return whether the mark hides its row at the time `now`, if the row has this `stamp`."""
+        """Return whether the mark hides its row at `now`. If the row has another `stamp` than the mark, only a snooze
+        until a time hides the row. A read mark never hides its row."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp

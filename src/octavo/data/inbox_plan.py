@@ -241,7 +241,7 @@ class InboxPlanner:
         return encode(self._teams_op()).url if self.my_id else ""
 
     def is_computed_from(self, lists: Lists) -> bool:
-        """Return whether the needed responses were computed from these lists."""
+        """Return whether the needed responses were last computed from lists equal to `lists`."""
         return self._computed_from == lists
 
     def needed_responses(self) -> Iterator[NeededResponse]:

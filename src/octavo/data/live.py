@@ -161,7 +161,7 @@ class Live:
         return partial(self._remove_watcher, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return a snapshot from memory or disk. Sends nothing. Its value is None while a thread decodes it."""
+        """Return a snapshot from memory or disk. Sends nothing. The value is None if not cached or not decoded yet."""
         return self._snapshot(self._response(op))
 
     @property

@@ -86,7 +86,7 @@ MAX_DOCUMENTS = 200_000
 WRITES_PER_EVICTION = 500
 """Number of written documents after which Octavo checks whether the index is too large."""
 MAX_RANKED = 2000
-"""Number of matching passages that are ranked, the newest first. Other matches are not found."""
+"""Maximum number of matching passages that are ranked: the newest. Older matches are not found."""
 MAX_HITS_PER_ITEM = 3
 """Maximum number of results on the same page, thread or change request."""
 CLOSE_SECONDS = 0.5

@@ -340,7 +340,7 @@ def _inner_titles(node: Node) -> set[str]:
 
 
 def _is_same_operation(old: Block, new: Block) -> bool:
-    """Return whether two API operations have the same method and path. The host may be missing in one of them."""
+    """Return whether two API operations have the same method and URL. One URL may lack its start, such as the host."""
     if str(old.attrs.get("method") or "get") != str(new.attrs.get("method") or "get"):
         return False
     before, after = (_operation_url(block) for block in (old, new))
@@ -518,7 +518,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return pairs of old and new blocks in sections with subsections that moved as a whole, at all heading levels."""
+    """Return pairs of old and new blocks in sections that moved with their subsections, at all heading levels."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)

@@ -186,8 +186,8 @@ def _section_text(section: Node) -> str:
 def _expand_operation(
     details: _Operation, tab_titles: Mapping[str, str], row_look_ids: Mapping[str, int]
 ) -> list[Node]:
-    """Return the headings, tables and tabs that show an operation without its tag. `tab_titles` and `row_look_ids` come
-    from the other version, so that equal tabs and rows match."""
+    """Return the headings, tables and tabs that show an operation without its tag. Equal tabs and rows match the other
+    version: `tab_titles` has its titles by comparable title, and `row_look_ids` the look IDs of its rows by text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

@@ -338,8 +338,8 @@ def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare
 def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
-    """Return one draft for `pairs`, with drafts for the containers of the new version inside. `old_containers` maps the
-    `id()` of these containers to their old versions. If None, only lists and items are matched."""
+    """Return one draft for `pairs` of old and new blocks. It contains drafts for the containers of the new version.
+    `old_containers` maps the `id()` of each to its old version. If None, only lists and items get old versions."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])

@@ -306,8 +306,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`, with one draft for texts that became a table without header, or for such a table that became
-    texts. `drafts` has only drafts of added and removed blocks."""
+    """Return `drafts`, which are of added and removed blocks. If texts became a table without header, or such a table
+    became texts, one draft replaces their drafts."""
     grids = [
         draft for draft in drafts for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]

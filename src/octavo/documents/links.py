@@ -224,7 +224,7 @@ def space_index(
     root: str = "",
 ) -> SpaceIndex:
     """Return the index of a space for `resolve`. `pages` has (ID, path, path of the file) of each page, `files` (ID,
-    path in Git, name) of each file. `root` is the folder of the pages. `origins` has those of the platform's app."""
+    path in Git, name) of each file. `root` is the pages' folder. `origins` has the origins of the platform's app."""
     ids_by_name: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):

@@ -390,7 +390,7 @@ def _optional_reference(url: str | None) -> Json | None:
 
 
 def link_reference(url: str) -> Json:
-    """Return the JSON reference for a URL: to a page, file, reusable content or anchor if the URL names one."""
+    """Return the JSON reference to the page, file, reusable content or anchor that `url` names, else to the URL."""
     target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if url.endswith("#"):

@@ -146,7 +146,7 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """For a block that one side moved: its version in the base, and its versions on the other side."""
+    """A block that one side moved: its version in the base, and its versions on the other side."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
@@ -491,7 +491,7 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return an HTML table with a child for each row, or a `literal` block if the table is too complex."""
+    """Return an HTML table with a child for each row, or a `literal` block if it has no rows or is too complex."""
     body_match = _BODY.search(text)
     start = body_match.end() if body_match else 0
     rows = _ranges(_ROW, text, start)

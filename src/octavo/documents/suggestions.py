@@ -254,7 +254,7 @@ class ThreadAnchors:
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the block key that they name, or by "" if the page has no block with this key."""
+        """Return threads by the key of their block, or by "" if the page does not have this block."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )

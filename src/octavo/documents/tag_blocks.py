@@ -233,8 +233,8 @@ def _texts(tag: Tag, **names: str) -> dict[str, Any]:
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the on-off arguments of a tag as attributes, such as `{"required": True}`. `names` maps attributes to
-    arguments. An argument without value counts as on."""
+    """Return the on-off arguments that a tag has as attributes, such as `{"required": True}`. `names` maps attributes
+    to arguments. An argument without value counts as on."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()

@@ -87,7 +87,7 @@ class ClosedTags:
                 self._closed_tags[id(closed_tag)] = closed_tag
 
     def first_open_tag(self, position: int) -> int | None:
-        """Return the index of the first token whose tag may get an end tag at or after `position`, else None."""
+        """Return the index of the first token with an open tag that may end at or after `position`, else None."""
         candidates: list[int] = []
         for name, open_tags in self._open_tags.items():
             if open_tags and self._last_positions.get(name, -1) >= position:

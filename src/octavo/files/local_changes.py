@@ -98,7 +98,7 @@ def _comparable_entries(entries: Iterable[ContentsEntry], depth: int = 0) -> Ite
 
 
 def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
-    """Return (depth, kind, ID, title, target) of each entry, for comparisons. The title of a document is left out."""
+    """Return (depth, kind, ID, title, target) of each entry, for comparisons. Titles of documents are empty."""
     return [
         (depth, kind, entry_id, title if kind != "document" else "", target)
         for depth, kind, entry_id, title, _, target, *_ in _comparable_entries(entries)

@@ -57,7 +57,7 @@ MODULES = {
     "log": "doctor",
     **dict.fromkeys(("merge", "spaces"), "changes"),
 }
-"""The modules in this package by command, if their names differ. Several commands can share a module."""
+"""Modules in this package by command, for each command with another name than its module."""
 
 
 @dataclass(frozen=True)

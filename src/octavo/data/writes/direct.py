@@ -315,8 +315,8 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     """Search for the result of a write that Octavo did not finish, without sending it again. If the write is done, add
     its later writes to the outbox.
 
-    If the search fails, the message is its error, and the next start searches again. None if another process has
-    finished the write. Raises NotSaved.
+    If the search fails, the message of the result is the error, and the next start searches again. None if another
+    process has finished the write. Raises NotSaved.
     """
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state

@@ -28,8 +28,8 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return `value` with the changes of `entries`, and how many of the applied writes are neither confirmed nor
-    waiting for the user. A failed write changes `value` only if it creates a comment or reply."""
+    """Return `value` with the changes of `entries`, which `me` made. Also return how many of the applied entries are
+    neither done nor waiting for the user. A failed entry changes `value` only if it creates a comment or reply."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0

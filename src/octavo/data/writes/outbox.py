@@ -353,7 +353,7 @@ class Outbox:
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Delete and return drafts and pending comments, not submitted comments. Raises NotSaved, then deletes none."""
+        """Delete and return drafts and pending comments. Submitted comments stay. If NotSaved is raised, all stay."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
@@ -560,7 +560,7 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether an entry of a group is still in its review. True without a review, or if `entry` is None."""
+    """Return whether `entry` is still in the review of `group`. True if `group` has no review or `entry` is None."""
     return entry is None or group.review_id in ("", entry.review)
 
 

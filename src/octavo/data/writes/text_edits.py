@@ -202,7 +202,7 @@ async def replace_term(
 
 
 async def revert_term(live: Live, at: ChangeRequestRef, outcome: TermOutcome) -> SendResult[TermOutcome]:
-    """Restore the texts as they were before `replace_term`. Skip pages that were edited since."""
+    """Restore the texts as they were before `replace_term`. Skip pages that were edited after `replace_term`."""
     changes = {page: (outcome.titles[page], _reversal(each)) for page, each in outcome.written.items()}
     return await _replace_on_pages(live, at, changes)
 
@@ -213,7 +213,7 @@ def _replacement(change: TermChange, page: PageReplacement) -> TextEdit:
             return None
         if raw.text == page.text:
             return Raw(replace_matches(raw.text, page.matches))
-        # The searched text was sanitized, so the matches are elsewhere in the real text.
+        # The searched text was sanitized, so matches have other positions in `raw.text`.
         shown, real = find_matches(change, page.text), find_matches(change, raw.text)
         if [each.replacement for each in shown] != [each.replacement for each in real]:
             return None

@@ -89,7 +89,7 @@ class Rule(NamedTuple):
     problem: str
     """The problem that the rule finds, as a phrase without full stop."""
     is_default: bool = True
-    """True if the rule is checked without an option that selects it."""
+    """True if the rule is checked by default. False if an option must select it."""
 
 
 RULES = {

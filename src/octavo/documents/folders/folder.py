@@ -216,7 +216,7 @@ def readable_path(path: Path) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a hash of names, sizes and modification times. It changes when a file in the folder changes."""
+    """Return a hash of the names, sizes and modification times of files, without hidden files except `.gitbook*`."""
     digest = hashlib.blake2b(digest_size=16)
     pending_folders = [(str(folder), 0)]
     while pending_folders:

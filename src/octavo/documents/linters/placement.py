@@ -262,7 +262,7 @@ def _without(ranges: Iterable[tuple[int, int]], unchanged: Sequence[tuple[int, i
 
 
 def _columns_on(location: FileRange, line: int) -> tuple[int, int]:
-    """Return the start and the end column of a location on `line`, from 0. The end is 10**9 if the location goes on."""
+    """Return the start and end column of a location on `line`, from 0. The end is 10**9 if it ends on another line."""
     start = location.column - 1 if line == location.line else 0
     end = location.end_column - 1 if line == location.end_line else 10**9
     return start, max(end, start + 1)

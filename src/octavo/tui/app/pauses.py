@@ -158,7 +158,7 @@ class Preloading:
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
         """`is_loading` returns True while data is loading. The imports begin when loading ends, but at the latest after
-        `MAX_IDLE_WAIT` seconds. After the imports, `garbage` is started."""
+        `MAX_IDLE_WAIT` seconds. After the imports, `garbage.start` is called."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 

@@ -124,8 +124,8 @@ class BlockCursor(PanePart):
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
-        """Return the block for commands: the selected block, or if it is gone, the nearest visible block. If no block
-        was selected, return the first visible block. None if no block is visible."""
+        """Return the block on which commands act: the selected block, or if it is gone, the nearest visible block. If
+        no block was selected, return the first visible block. None if no block is visible."""
         selected_index = 0
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             selected_index, block = self.selected
@@ -349,7 +349,7 @@ class Hints:
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
         """Return the strip of a row with labels at its links, and with all other text faded. The text of `line` begins
-        at the cell `margin`."""
+        at the cell `margin`. Labels that do not begin with the typed letters are left out."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
         faded_style = base_style + styles.faded + _PLAIN_STYLE
         link_style = base_style + styles.text + _PLAIN_STYLE + Style(dim=False)

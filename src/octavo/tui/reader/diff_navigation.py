@@ -453,7 +453,7 @@ class DiffNavigation:
         self.builder.build()
 
     def select_block(self, block: Block) -> None:
-        """Select a block, if the diff shows it."""
+        """Select a block without scrolling, if the diff shows the block."""
         if (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
 

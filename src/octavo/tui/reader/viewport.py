@@ -176,7 +176,7 @@ class Contents:
         """Expand the blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return the `matches`, all in one chunk, that no collapsed block hides. This base class returns all."""
+        """Return the matches that no collapsed block hides. All `matches` are in one chunk. Here, none is hidden."""
         return matches
 
 
@@ -487,8 +487,8 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def new_lines(self, *, reuses_lines: bool) -> VirtualLines[Any]:
-        """Return the lines for all chunks of the contents, and store the layout. With `reuses_lines`, chunks that were
-        rendered in the same layout keep their lines."""
+        """Return the lines for all chunks of the contents, and store the layout. With `reuses_lines`, chunks
+        keep their rendered lines unless the layout has changed."""
         contents, earlier_layout = self.viewport.contents, self._layout
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout

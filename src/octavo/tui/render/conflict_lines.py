@@ -188,8 +188,8 @@ def _side_with_text(conflict: Conflict) -> int:
 
 
 def _standalone_text(conflict: Conflict, text: str | None) -> str:
-    """Return one side of a conflict as sanitized text that can be parsed without the rest of the page. For example, a
-    table row gets the header of its table."""
+    """Return `text`, one side of a conflict, as sanitized text that can be parsed without the rest of the page. For
+    example, a table row gets the header of its table. Empty if `text` is None or blank."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
@@ -243,7 +243,7 @@ def block_chunks(document: Document | None) -> Iterator[DiffChunk]:
 MIN_SIDE_BY_SIDE_WIDTH = 100
 """Minimum width in cells at which main, change request and base are shown side by side."""
 _NUMBER_WIDTH = 5
-"""Width in cells of the line numbers, which conflicts do not show."""
+"""Width in cells of the line numbers of a rendered diff, which are removed from conflicts."""
 
 
 _MAX_SIDE_LINES = 160

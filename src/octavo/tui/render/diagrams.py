@@ -252,7 +252,7 @@ class _SequenceDiagram:
         self._declared_names: set[str] = set()
         """IDs of the participants that are declared so far, as returned by `_id`."""
         self._frames: list[bool] = []
-        """For each block such as `loop` or `rect` that has not ended: True if the block stays in the source."""
+        """For each block such as `loop` or `rect` that has not ended: True if `normalize` yields its `end`."""
 
     def normalize(self, text: str) -> Iterator[str]:
         yield "sequenceDiagram"

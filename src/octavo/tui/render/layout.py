@@ -271,7 +271,7 @@ class PageChunk(NamedTuple):
     slice: Block | None = None
     """The slice of `block` to render. None to render the whole block."""
     rows: int = 1
-    """Estimated number of lines, including blank lines above, without the text that is counted in `letter_count`."""
+    """Estimated number of lines with the blank lines above, but without the text that `letter_count` counts."""
     letter_count: int = 0
     """Number of letters in text that wraps, to estimate its number of lines for any width."""
     block_above: Block | None = None

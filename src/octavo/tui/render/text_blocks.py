@@ -301,7 +301,7 @@ def _with_sign(head: list[Line], sign: StyledText, width: int, is_from_right: bo
 
 
 def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the titles of all tabs and the content of the selected tab."""
+    """Render the titles of all tabs and the content of the selected tab. Later slices of `block` have no titles."""
     styles, glyphs = context.styles, context.styles.glyphs
     if not block.children:
         return []
@@ -416,7 +416,7 @@ def _column_widths(shares: Sequence[float], available_width: int) -> list[int]:
 
 
 def render_expandable(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the title of an expandable, and its content if it is open."""
+    """Render the title of an expandable, and its content if it is open. Later slices of `block` have no title."""
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.view_state.is_expanded(block)
     rail = [decoration(glyphs.vertical + " ", styles.line)]

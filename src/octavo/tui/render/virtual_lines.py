@@ -108,7 +108,7 @@ class VirtualLines(Generic[U]):
         return lines
 
     def _store(self, index: int, height: int, lines: list[Line] | None) -> None:
-        """Store the height and lines of a chunk. Drop the least recently used lines if too many are in memory."""
+        """Store the height of a chunk, and its lines unless None. Drop the least recently used lines above a limit."""
         self.total += height - self._heights[index]
         self._heights[index] = height
         self._is_exact[index] = 1

@@ -179,7 +179,7 @@ class FieldRow(Vertical):
             self.input.label = f"{label} ▾"
 
     def show_state(self, error: str, *, is_changed: bool) -> None:
-        """Show `error` below the field. If `is_changed`, mark the field as changed."""
+        """Show `error` below the field, or nothing if it is empty. If `is_changed`, mark the field as changed."""
         error_line = self.query_one(".form--wrong", ChangingText)
         error_line.update(safe_lines(error))
         error_line.display = bool(error)

@@ -277,7 +277,7 @@ def _undo_edit_if_unchanged(
 def _reverse_edit(
     resource: Resource[Any], operation: Operation[Any], old_item: Model, arguments: Arguments
 ) -> Operation[Any] | None:
-    """Return the operation that restores the values before an edit. None if a value is unknown or cannot be set."""
+    """Return the operation that undoes the edit `operation` of `old_item`. None if an old value cannot be restored."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(old_item, name):

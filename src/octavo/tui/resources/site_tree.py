@@ -426,7 +426,7 @@ def choose_new_part(app: Shell, table: CurrentTable) -> None:
 
 
 def _containers(structure: SiteStructure, part: SitePart | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that contain, or are, `part`. None for each that does not exist."""
+    """Return the section and the group that contain `part`. A section or group contains itself. Each may be None."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None

@@ -92,7 +92,7 @@ class TableState:
         return [item for _, item in sortable] + [item for key, item in keys_and_items if key is None]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column, or in the order of the server if None. The same column again reverses the stored order."""
+        """Sort by `column`, or as on the server if None. Store the order. The same column again reverses the order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_value(

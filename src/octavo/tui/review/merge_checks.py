@@ -459,7 +459,7 @@ def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePag
 
 
 def approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[InfoRow]:
-    """Return the rows about the reviews. Reviews that requested changes come first."""
+    """Return a row for each review, or else the row “not reviewed yet”. Reviews that requested changes come first."""
     rejections = [review for review in reviews if review.status == "changes-requested"]
     approvals = [review for review in reviews if review.status == "approved"]
     info_rows: list[InfoRow] = []

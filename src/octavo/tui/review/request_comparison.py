@@ -38,10 +38,10 @@ FIRST_LIMIT = 100
 MAX_LIMIT = 1000
 """Maximum number of changes that the server lists. Octavo finds more by comparing the revisions."""
 PREDICTION_DELAY = 0.6
-"""Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
+"""Delay in seconds before merge conflicts are predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT_SECONDS = 2.0
-"""Seconds to wait for the reviews when the view opens. A later response no longer replaces the old revision by the
-revision of your last review."""
+"""Seconds to wait for the reviews when the view opens. If the reviews load later, the diff does not change to start at
+the revision of your last review."""
 TREE_WAIT_SECONDS = 0.5
 """Seconds for which the list of changed pages waits for the page tree, which gives their order."""
 

@@ -172,7 +172,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return None if self._selected_thread_id else "Press t to select a suggestion first."
 
     def toggle(self) -> None:
-        """Include or leave out the selected suggestion."""
+        """Include the selected suggestion, or leave it out if it is included."""
         self._included ^= {self._selected_thread_id}
         self._start()
 

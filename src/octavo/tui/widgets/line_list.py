@@ -523,7 +523,7 @@ class ListState:
             self._list.redraw()
 
     def fail(self, message: str, cause: str) -> None:
-        """Show an error below the loaded items. If no items are loaded, show the error instead of items."""
+        """Show an error and its cause below the loaded items. If no items are loaded, show them instead of items."""
         self.clear_messages()
         self._list.waiting_commands = ()
         self._failure = (message, cause)

@@ -386,7 +386,7 @@ class FilterLine(Widget):
         self._input.can_focus = False
 
     def show_filter(self, query: str) -> None:
-        """Show the filter. Without a filter, hide the line unless its input has the focus."""
+        """Show `query` in the line. If `query` is empty, hide the line unless its input has the focus."""
         if query != self._input.value:
             self._input.value = query
         if query:
