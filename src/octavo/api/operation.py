@@ -79,7 +79,7 @@ class NextCursor(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return `value`, or if its form is unknown, an empty cursor, which says that there is a next page."""
+    """Return `value`, or an empty cursor if `value` is unreadable. An empty cursor says that there is a next page."""
     page = value.get("page") if isinstance(value, dict) else None
     is_readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
     return value if is_readable else NextCursor(page="")
@@ -282,7 +282,7 @@ AREAS = (
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Import all operations, and return their declarations by class. Operations that repeat a request are left out."""
+    """Import all operations, and return their declarations by class, except those with `repeats_request`."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
     return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}

@@ -163,7 +163,7 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
 
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
-    """Return the old and the new Markdown of a page. Empty for a version without the page. Raises ApiError."""
+    """Return the old and the new Markdown of a page, each empty if its version lacks the page. Raises ApiError."""
     old_page = await find_page(live, page_source_op(versions.old, page_id)) if versions.old is not None else None
     new_page = await find_page(live, page_source_op(versions.new, page_id))
     return page_markdown(old_page), page_markdown(new_page)

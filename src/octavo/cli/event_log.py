@@ -146,7 +146,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     """Yield the entries of the log files in a folder, oldest first. With `wait`, never end: call `wait` before each
     search for new entries. Raises OSError."""
     path = folder / FILE
-    with _open_if_exists(path) as file:  # Opened first, because the file may be renamed meanwhile.
+    with _open_if_exists(path) as file:  # Before `older`: the file may be renamed meanwhile.
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
             if file is None or not os.path.sameopenfile(older.fileno(), file.fileno()):
                 yield from _entries(older.read())

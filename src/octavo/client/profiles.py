@@ -34,8 +34,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class StorageNames:
-    """The names under which Octavo stores the data of accounts, kept in a file that has digests of tokens,
-    not the tokens. If the file cannot be written, the names are valid for this run only."""
+    """The names under which Octavo stores the data of accounts. They are stored in a file, by digests of the tokens
+    instead of the tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE

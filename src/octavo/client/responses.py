@@ -73,7 +73,7 @@ class RawRequest:
     """Path with names instead of IDs, such as `/v1/spaces/{spaceId}`, for logs and errors."""
 
     def for_page(self, cursor: str) -> RawRequest:
-        """Return a copy of a request for a list that requests the page at `cursor`."""
+        """Return a copy of this list request with the cursor of another page of the list."""
         path, _, query = self.outgoing.target.partition("?")
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "page"]
         target = f"{path}?{urlencode([*pairs, ('page', cursor)])}"

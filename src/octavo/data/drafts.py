@@ -438,7 +438,8 @@ class UnsentIndex:
         pending_comments: Sequence[OutboxEntry] = (),
         late_keys: frozenset[str] = frozenset(),
     ) -> None:
-        """`draft_keys` are the keys of all drafts, `late_keys` of drafts whose save has failed or takes too long."""
+        """`draft_keys` has the keys of all drafts, `late_keys` those of drafts whose save has failed or takes too long.
+        `pending_comments` has the outbox entries of comments that wait for the review."""
         pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
         for draft_key in sorted(draft_keys):
@@ -470,9 +471,9 @@ class UnsentIndex:
         return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return the unsent texts for `at` by page ID. The key is empty for texts without a page. Texts about a whole
-        change request are left out. For a space, page edits in its change requests are included. `threads` are the
-        threads of `at`."""
+        """Return the unsent texts for `at` by page ID, which is "" for texts without a page. Leave out drafts of
+        `CHANGE_REQUEST_KINDS`. For a space, include page edits in its change requests. `threads` has the threads of
+        `at`, to find the pages of replies."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [

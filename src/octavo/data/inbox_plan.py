@@ -143,7 +143,7 @@ class Priority(IntEnum):
     THREADS_ON_OTHER_REQUESTS = 6
     DRAFTS = 7
     OTHER_REPLIES = 9
-    """Replies in other threads, which may mention the user."""
+    """Replies in threads that do not concern the user. The replies may mention the user."""
 
 
 OWNER = "inbox"

@@ -54,7 +54,7 @@ class InboxResponses:
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses by URL. Return whether a reduced response differs from the stored response."""
+        """Store reduced responses by URL. Return whether any is new or differs from the stored response."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs

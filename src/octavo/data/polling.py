@@ -261,7 +261,7 @@ class RemoteChanges(NamedTuple):
 
 class RemoteChangeDetector:
     """Counts new threads, replies, reviews and change requests, and merges, by comparing old and new responses. Does
-    not count what the user did, except merges, and replies whose author is not known."""
+    not count what the user did, but counts all merges, and all replies whose author is not known."""
 
     def __init__(self, my_id: str) -> None:
         self._my_id = my_id

@@ -157,7 +157,7 @@ class ResponseCache:
 
     def put_version(self, url: str, fingerprint: str, error: str = "", requested_at: datetime | None = None) -> None:
         """Store the fingerprint of the cached response at `url`. `error` is the message if the server refused
-        the request. Without `requested_at`, store the current time."""
+        the request. `requested_at` is the time of the request. None stands for the current time."""
         version = self.versions[url] = Version(fingerprint, requested_at or self._now(), error)
         row = (self._namespace, url, fingerprint, version.requested_at.timestamp(), error)
 

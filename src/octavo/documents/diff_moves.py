@@ -48,8 +48,8 @@ _look_id: Callable[[Node], Hashable] = attrgetter("look_id")
 
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn pairs of a removed and an equal or similar added block into moves, numbered from 1, except for blocks too
-    short to be recognized. A block with only moved, removed or added blocks between its positions is not moved."""
+    """In `drafts`, turn pairs of a removed and an added block with equal or similar content into moves, numbered from
+    1. Skip blocks too short to be recognized, and blocks with no unmoved block between both positions."""
     visible_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     containers = [draft for draft in visible_drafts if draft.children is None and _is_container_draft(draft)]
     for draft in containers:
@@ -98,7 +98,7 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
-    """In `siblings`, turn a move back into a kept block if no other kept block is between its old and new position."""
+    """In `siblings`, turn a move back into an unmoved block if no unmoved block is between its old and new position."""
     result: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]

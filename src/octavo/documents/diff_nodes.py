@@ -60,7 +60,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield the nodes with text outside their children, among this node and its descendants."""
+        """Yield this node and its descendants if they have text outside their children. None below a `block.text`."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self

@@ -504,7 +504,7 @@ class PageReference:
     use: UrlUse = "link"
     """Use of the URL in the block, the first if there are several. `link` for reusable content and specifications."""
     lines: tuple[int, int] = (0, 0)
-    """The `lines` of the block."""
+    """First line of the block in the source, counted from 0, and the line after the last, as in `Block.lines`."""
 
 
 def references_in(document: Document) -> Iterator[PageReference]:

@@ -360,7 +360,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""Names of HTML elements inside running text. A tag with a name that Octavo does not know is a separate block."""
+"""Names of HTML elements inside running text. Tags that are not in `_BLOCK_ELEMENTS` either are separate blocks."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -512,8 +512,8 @@ def nan_entity_rule(state: StateInline, silent: bool) -> bool:
 
 
 def line_break_rule(state: StateInline, silent: bool) -> bool:
-    """Read a line break that the platform's editor writes as a backslash at the end of a text, and before an HTML tag
-    as a backslash and a space."""
+    """Read a line break of the platform's editor: a backslash at the end of a text, or a backslash and a space before
+    an inline HTML tag."""
     break_match = _LINE_BREAK.match(state.src, state.pos)
     if break_match:
         state.pos = break_match.end()

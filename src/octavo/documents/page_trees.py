@@ -323,7 +323,8 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of an earlier sibling, if this is not already so in `main`."""
+    """Return the pages and groups of `after` with the title or slug of an earlier sibling. Leave out pairs that are
+    siblings with the same titles and slugs in `main`."""
     new_nodes, main_nodes = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(main_nodes)}
     parents_before = parent_ids(main_nodes)

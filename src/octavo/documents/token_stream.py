@@ -355,7 +355,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    # A definition inside a definition with the same label is read as text of the outer one.
+                    # A definition inside a definition with the same label is read as text of the outer definition.
                     continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":

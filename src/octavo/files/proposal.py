@@ -113,7 +113,7 @@ class Proposal:
 
     @property
     def conflict_advice(self) -> str:
-        """What the user can do about a conflict, as a sentence without full stop."""
+        """Advice to the user on how to proceed after a conflict, as a sentence without full stop."""
         if self.change_request is not None and self.change_request.outdated:
             return f"Update #{self.change_request.number} from main, then propose again"
         return "Run octavo pull, then propose again"

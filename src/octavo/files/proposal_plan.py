@@ -423,8 +423,9 @@ class LinkConverter:
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return `markdown`, the text of a file, with links for the server. A link gets the URL that `server_markdown`
-        has for its target, if any. `page` is None for a new page. Links to new pages and files stay."""
+        """Return `markdown`, the text of the file `path`, with links for the server. A link gets the URL that
+        `server_markdown`, the text of `page` on the server, has for the target of the link, else a URL with an ID.
+        Links to new pages and files stay. `page` is None for a new page."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):

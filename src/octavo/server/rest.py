@@ -231,8 +231,8 @@ def paginate(
     *,
     is_descending: bool = False,
 ) -> Json:
-    """Return the page of a list that the request asks for. `items` are sorted pairs of a sort key and an item. If
-    `is_descending`, the highest key is first. `show` converts an item. Raises Refusal for an invalid `op.page`."""
+    """Return the page of a list that the request asks for. `items` are pairs (sort key, item), the lowest key first,
+    or the highest if `is_descending`. `show` converts an item to JSON. Raises Refusal for an invalid `op.page`."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
     remaining = all_items if op.page is None else _items_after(all_items, op.page, is_descending)

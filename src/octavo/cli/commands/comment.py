@@ -249,7 +249,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread_id: str
 ) -> None:
-    """Print the URL of what was commented on. In the demo, in a folder or without a URL, print the thread's REF."""
+    """Print the URL of `target`, which has the comment. Without a URL on the web, print the REF of the thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

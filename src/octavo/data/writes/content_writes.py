@@ -299,7 +299,8 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the values of `earlier` in editable fields that differ in `current`, except missing required fields."""
+    """Return the editable fields of `earlier` that differ from `current`, or all fields if `current` is None. A field
+    that is None in `earlier` is left out if the field is required, or if `current` is None."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)

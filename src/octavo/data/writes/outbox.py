@@ -380,7 +380,7 @@ class Outbox:
         self._entries.reload()
 
     def resume(self) -> None:
-        """End the pause and send the entries, after a retry or sign-in."""
+        """End the pause after failed requests, and send the queued entries now, because the user retries."""
         self.connection.end_pause()
         self._worker.wake()
 

@@ -181,7 +181,7 @@ class LocationFinder:
         return FileRange(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
 
     def offset(self, line: int, column: int) -> int:
-        """Return the index in the source for a line, counted from 0, and a column, counted from 1."""
+        """Return the index in the source for a line (from 0) and a column (from 1), at most the end of the line."""
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:

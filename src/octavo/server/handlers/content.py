@@ -214,7 +214,7 @@ def _requested_text(context: RequestContext, revision: Json, page: Json, op: Get
 
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
-    """Return `text` with `/pages/ID` and `/files/ID` as links to pages and files of the space. Other links stay."""
+    """Return `text`, with links to pages and files of the space turned into `/pages/ID` and `/files/ID`."""
     link_targets, page_path = page_trees.space_index_of_json(revision), page_trees.link_base(page)
 
     def rewrite(address: str) -> str | None:

@@ -81,7 +81,7 @@ def present_member(context: RequestContext, organization_id: str, member: Json) 
 
 
 def teams_of(context: RequestContext, organization_id: str, user_id: str) -> list[tuple[int, Json]]:
-    """Return (position in the store, JSON) for each team of a member. The position is the sort key."""
+    """Return (position in the store, JSON) for each team of the user `user_id`. The position is the sort key."""
     all_teams = context.store.items(f"/orgs/{organization_id}/teams")
     return [
         (position, team) for position, team in all_teams if context.store.find(f"{team_path(team)}/members/{user_id}")

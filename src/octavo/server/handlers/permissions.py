@@ -91,7 +91,7 @@ def can_see(context: RequestContext, resource: Json) -> bool:
 
 
 def allows(role: str | None, action: str) -> bool:
-    """Return whether a role allows an action: view, comment, edit, review, merge, create or admin."""
+    """Return whether a role allows an action: view, comment, edit, review, merge, create or admin. False for None."""
     return role is not None and ROLES.index(role) >= ROLES.index(_LOWEST_ROLES[action])
 
 

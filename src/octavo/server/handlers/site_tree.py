@@ -168,7 +168,7 @@ def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
 
 
 def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | None) -> bool:
-    """Return whether a site is published, and the caller is in its audience: by `share_key` if it is shared by link."""
+    """Return whether a site is published and is public, unlisted or shared by an active link with this `share_key`."""
     site = tree.site
     if not site["published"]:
         return False
@@ -180,7 +180,7 @@ def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | Non
 
 def require_site_access(context: RequestContext, at: SiteRef, *, is_visit: bool, share_key: str | None) -> None:
     """Raise MissingResource unless the caller may see the site. If `is_visit`, the audience of the published site may
-    see it too. With a wrong `share_key` for a site shared by link, even members may not see it."""
+    see the site too. With a wrong `share_key`, even members may not see a published site that is shared by link."""
     path = site_path(at)
     tree = load_site(context, path)
     if is_visit and is_in_audience(context, tree, share_key):

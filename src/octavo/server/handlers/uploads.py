@@ -164,8 +164,8 @@ def _present_font(context: RequestContext, font: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
-    """Return a font with its new files. A new file replaces the files of its weight. With the storage key None, these
-    files are only removed. Raises Refusal if a file cannot be used, or if the regular weight has no file."""
+    """Return a font with its new files, which replace all old files of the same weight. A new file with the storage key
+    None only removes the old files. Raises Refusal if a file cannot be used, or if the regular weight has no file."""
     new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}

@@ -292,7 +292,7 @@ class TypeAhead:
 
 
 def _nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the nodes, such as the app, that handle a key before the focused widget: their binding has priority."""
+    """Return the nodes, such as the app, with a priority binding for `key`, which runs before the focused widget's."""
     return [node for node, binding in bindings_of_key(screen, key) if binding.priority]
 
 

@@ -107,7 +107,7 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the current tab, before the filters."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """IDs of threads that a bulk action changed. They are selected again if the action fails."""
+        """IDs of threads that a bulk action changed. A thread is selected again if the write to it fails."""
         self._failed_writes: Mapping[str, str] = {}
         """Reason why the last write to a thread failed, by thread ID."""
         self._initial_row: Hashable = None

@@ -72,7 +72,7 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """Dialog to write a comment. The result is the text to send, or None if the user closes it: the draft stays."""
+    """Dialog to write a comment. The result is the text to send, or None if the user only closes the dialog."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
     HELP_NAME: ClassVar[str] = "composer"

@@ -178,8 +178,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, read the replies from the search index in the background, then filter again. Replies
-        are read once, until the filter is empty again."""
+        """If the list is filtered, read the replies from the search index in the background, then filter again. While
+        the filter is not empty, read the replies only once."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

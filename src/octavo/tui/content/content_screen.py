@@ -55,7 +55,7 @@ class SpaceList:
         self.requested_route: ToPage | None = None
         """Page to open as soon as the spaces are loaded. None if no page is requested."""
         self._opens_last_space = True
-        """True if `show` opens the space that was read last, else the first. False after the open space was removed."""
+        """True if `show` may open the last read space or the first space. False after the open space was removed."""
         self._created_id = ""
         """ID of a space or collection that was just created, until the tree lists it. Empty if there is none."""
         self._offline_marks: dict[str, str] = {}

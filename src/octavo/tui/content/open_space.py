@@ -52,7 +52,7 @@ class SpaceThreads:
         return self._response.value.items if self._response.value is not None else ()
 
     def draw(self) -> None:
-        """Show the threads of the open page on its blocks and in the side panel."""
+        """Show the threads of the open page on its blocks and in the side panel, or why they could not be loaded."""
         page, view, side_panel = self._panes.page, self._panes.page_view, self._panes.side_panel
         if page is not None and view.document is not None and self._panes.shows_open_page:
             threads, is_complete = self.ordered_threads, view.contents.is_fully_parsed
@@ -259,8 +259,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
     ) -> None:
         """Open a space at the page `page_id`, if the space is loaded. Without `page_id`, open the last page you read,
-        else the first page. A space that is already open then keeps its page. The page opens at `anchor`, or at
-        `position` if the page tree is not loaded yet. With `add_to_history`, you can go back to the previous page."""
+        else the first page. If the space is open already and there is no `page_id`, its open page stays. The page opens
+        at `anchor` or `position`. With `add_to_history`, you can go back to the page of the previous space."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return

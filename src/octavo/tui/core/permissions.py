@@ -22,7 +22,7 @@ _ACTIONS_WITH_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react"
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
     """Return a sentence that says that the user cannot do `action`, because one of `owners` denies `permission`. None
-    if no owner denies it. `kind` names an owner without a title."""
+    if no owner denies it, or if `permission` is empty. `kind` is a noun for an owner without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"

@@ -108,7 +108,7 @@ class TopBar(_Bar):
 
     @dataclass
     class ViewRequested(Message):
-        """Posted when the user clicks a tab. `view` is its mode, or `organization` for the menu of organizations."""
+        """Posted when the user clicks a tab. `view` is a mode, or `organization` for the menu of organizations."""
 
         view: str
 

@@ -97,7 +97,8 @@ def parse_draft_key(text: str) -> PageDraftKey:
 
 
 def page_drafts(drafts: Drafts, space_id: str, page_id: str, request_id: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first. With `request_id`, return only the drafts for this change request."""
+    """Return the drafts of a page, newest first. All drafts of the page then count as seen by the user. If `request_id`
+    is given, return only the drafts for this change request."""
     matches = []
     for draft in drafts.with_prefix(f"page {space_id} {page_id} "):
         key = parse_draft_key(draft.key)

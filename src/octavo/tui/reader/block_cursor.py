@@ -242,7 +242,7 @@ class BlockCursor(PanePart):
 
     def pan(self, step: int) -> None:
         """Scroll wide code and tables by `step` cells to the right, or to the left if negative. Affects the selected
-        block, or another visible block if the selected one is not wide."""
+        block, else the first visible block that is wide. Without such a block, tell the user."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():

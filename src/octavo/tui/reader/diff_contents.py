@@ -83,7 +83,7 @@ class PageSection:
 
     @property
     def size(self) -> int:
-        """Number of characters of the longer of both versions."""
+        """Number of characters of the longer version. 0 if no versions are compared yet."""
         return self.compared.size if self.compared is not None else 0
 
     def set_note(self, note: str, kind: NoteKind) -> None:
@@ -259,7 +259,7 @@ class DiffContents(Contents):
 
     @property
     def size(self) -> int:
-        """Number of characters of the longer of both versions."""
+        """Number of characters of the longer version of `page`. 0 if no versions are compared yet."""
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:

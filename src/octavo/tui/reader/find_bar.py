@@ -78,8 +78,8 @@ class FindBar(PanePart):
         """First visible line when `_delayed_steps` was set. If the user has scrolled since, the steps are dropped."""
 
     def page_changed(self, *, was_loading_shown: bool = False) -> None:
-        """End the search because another page is shown. Search the new page for the same text if the find bar is open.
-        Also do so if `was_loading_shown`, because the user then typed the text for the new page."""
+        """End the search because another page is shown. Search the new page for the same text if the user is typing it
+        in the find bar, or if `was_loading_shown`: the text was then typed while the new page was loading."""
         needle = self.needle if was_loading_shown or self._typed_text is not None else ""
         self._end_search()
         self._top_before, self._selected_before_search = START, None

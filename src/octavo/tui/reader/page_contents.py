@@ -401,8 +401,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_complete: bool) -> list[Block]:
-    """Return a block with the title and description, followed by `blocks` without a first heading that repeats the
-    title. Without a title, return `blocks` unchanged. Empty if the page `is_complete` and has nothing but a title."""
+    """Return a block with the title and description, then `blocks`. If the first of `blocks` is a heading that repeats
+    the title, leave it out. Without a title, return `blocks`. Empty if the page `is_complete` and has only a title."""
     title, description = head
     if not title:
         return list(blocks)

@@ -157,7 +157,7 @@ class PageLoader:
             self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.view_state, is_complete=False)
 
     def parse_and_show(self, parse: PageParse) -> Iterator[None]:
-        """Parse a page in the background thread, and let the event loop show the page. Yields after each step."""
+        """Parse a page in the background thread. Yield after each step. The event loop shows the page in two parts."""
         is_first_shown = False
         for _ in parse.steps():
             if parse.first_screen is not None and not is_first_shown:

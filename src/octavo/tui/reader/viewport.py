@@ -505,7 +505,7 @@ class BackgroundLayout:
             self.viewport.virtual_lines.lay_out_some(MAX_LINES_AT_ONCE)
 
     def begin(self) -> None:
-        """Render all chunks that are not rendered yet, in the background thread if the page is long."""
+        """Render all chunks that are not rendered yet. Use the background thread for a long page, once it is parsed."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return

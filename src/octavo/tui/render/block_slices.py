@@ -203,7 +203,7 @@ def _split_cells(block: Block, max_cost: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, max_cost: float) -> Iterator[Block]:
-    """Yield slices of a tabs block. Each has a slice of every tab, or an empty tab if that tab is shorter."""
+    """Yield slices of a tabs block. Each has a slice of every tab. A tab without more slices is empty."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, max_cost / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]

@@ -259,7 +259,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     ),
 }
 _SQUEEZED_WIDTH = 2 * MIN_BLOCK_WIDTH
-"""Blocks narrower than this number of cells lose some of their indent."""
+"""Blocks narrower than this number of cells lose some of their indent if their lines are too wide."""
 
 
 class PageChunk(NamedTuple):

@@ -324,7 +324,7 @@ class ViewState:
         return self.expanded.copy(), self.tab_selections.copy(), self.pan_offsets.copy()
 
     def copy(self) -> ViewState:
-        """Return a copy with its own dictionaries."""
+        """Return a copy whose dictionaries can be changed without an effect on this state."""
         expanded, tab_selections, pan_offsets = self.snapshot
         return ViewState(expanded, tab_selections, pan_offsets, self.overflow.copy())
 

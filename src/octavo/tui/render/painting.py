@@ -68,8 +68,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
     """Return the text of `lines` without borders and bullets, for copying. `start` is in the first line, `end` in the
-    last. Each is (index of a line, index of a letter counted with `margin`). None stands for the start or end of
-    `lines`. If the sign at the edge of a wide line is copied, so is the text that is scrolled out of view there."""
+    last. Each is (index of a line, `margin` + index of a letter). None stands for the start or end of `lines`. If the
+    sign at the edge of a wide line is between them, the text that is scrolled out of view there is copied too."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         first_column = start[1] - margin if start is not None and start[0] == number else 0

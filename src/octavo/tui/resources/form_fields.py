@@ -67,7 +67,7 @@ class FormField:
     is_nullable: bool = False
     """True if the request may send null for the field."""
     choices: tuple[str, ...] = ()
-    """Values of the kinds `choice` and `choices`. For the kind `list`, words such as `all` that replace the list."""
+    """Values of the kinds `choice` and `choices`. For the kind `list`, words such as `all` entered instead of items."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list. None if there is no minimum."""
     max_length: int | None = None

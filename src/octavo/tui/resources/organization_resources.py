@@ -94,7 +94,7 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of the latest version in a dialog. For an older version, say how to copy its link."""
+    """Show the text of `version` in a dialog if it is the latest version. Otherwise, say how to copy its link."""
     shell.background(_show_version(shell, arguments, version))
 
 

@@ -254,7 +254,7 @@ class Details(VerticalScroll, can_focus=False):
     def show(
         self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_values: LabeledValues = ()
     ) -> None:
-        """Show the details of `item`, or nothing for None. First come `loaded_values`, which replace equal labels."""
+        """Show `loaded_values`, then the details of `item` with other labels. If `item` is None, show no details."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_values}

@@ -49,8 +49,8 @@ def thread_counts_by_page(threads: Sequence[Comment]) -> dict[str, int]:
 def unchanged_pages_with_comments(
     threads: Iterable[Comment], changed_pages: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
-    """Return the pages that have threads or unsent drafts but are not in `changed_pages`. The item for all comments on
-    no page comes first, with the key `WHOLE_REQUEST`. `unsent` has the keys of the pages with drafts."""
+    """Return the pages with threads or drafts that are not in `changed_pages`. The item for comments on no page is
+    first, with the key `WHOLE_REQUEST`. `titles` is by page ID. `unsent` has the keys of the pages with drafts."""
     listed_keys = {changed_page.key for changed_page in changed_pages}
     pages_by_id: dict[str, ChangedPage] = {}
     for page_id in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):

@@ -157,7 +157,7 @@ class OpenConflicts:
         ]
 
     def is_ready(self, chosen_names: Collection[str]) -> bool:
-        """Return True if there is something to save: all conflicts of a page are resolved, or one tree conflict is."""
+        """Return True if a result can be saved: `chosen_names` has all conflicts of a page, or a tree conflict."""
         return bool(self.resolved_pages(chosen_names)) or any(
             conflict.name in chosen_names for conflict in self.tree_conflicts
         )
@@ -383,7 +383,7 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
-        """Return lines such as `title: Home` with the base values of `fields`. None if the base lacks the page."""
+        """Return lines such as `title: Home` with the base values of `fields`. None if the base page is not known."""
         page = self.loaded_revisions[0].find(page_id) if self.loaded_revisions is not None else None
         if page is None:
             return None

@@ -85,7 +85,7 @@ class Checks:
 
     @property
     def why_no_effect(self) -> str:
-        """Sentence that says why a merge would change nothing. Empty if it would change something."""
+        """Sentence that says why a merge would change nothing. Empty if the merge may change something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted_count else NO_CHANGES
 
     @property

@@ -73,7 +73,7 @@ class WordChanges:
         """Moves of unsent comments that have started: ID of the outbox entry, and key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
-        """Store the texts that a page adds. Return True if this changes what `new_page_title` returns for a thread."""
+        """Store the texts that a page adds. Return True if `new_page_title` then has another result for any thread."""
         moved_before = list(map(self.new_page_title, self._threads.comments))
         self._added_texts[page_id] = title, added_texts
         return moved_before != list(map(self.new_page_title, self._threads.comments))

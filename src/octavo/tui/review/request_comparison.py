@@ -80,7 +80,7 @@ class Comparison:
         self.old_pages: tuple[Page, ...] = ()
         """Page tree of the old revision, which shows where deleted pages were. Empty until it is needed."""
         self._new_pages: tuple[Page, ...] | None = None
-        """Page tree of the new revision. None if the new revision is the current one, which has `tree`."""
+        """Page tree of the new revision. None if the new revision is the current one: `tree` then has its page tree."""
         self._may_wait_for_tree = True
         self._base: OldRevision = "base"
         self._is_base_chosen = False

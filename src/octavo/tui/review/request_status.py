@@ -238,8 +238,8 @@ def reviewer_list(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviews, the requested reviewers, the contributors and the description as one text. `changed_since`
-    has the number of pages that changed after each reviewed revision."""
+    """Return the current reviews, the requested reviewers, the contributors and the description as one text.
+    `changed_since` has the number of pages that changed after each reviewed revision. `me` is the user's ID."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
     sections = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []

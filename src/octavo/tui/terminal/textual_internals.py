@@ -256,7 +256,7 @@ def _make_strip(_: object, strip: Strip, segments: Iterable[Segment], cell_lengt
 
 
 def _make_cache(strip: Strip, name: str) -> FIFOCache[Any, Any]:
-    """Make a cache of a strip when it is first used."""
+    """Make the cache `name` of a strip when the cache is first read. Raises AttributeError if `name` is not a cache."""
     if name not in _CACHE_SIZES:
         raise AttributeError(name)
     cache: FIFOCache[Any, Any] = FIFOCache(_CACHE_SIZES[name])

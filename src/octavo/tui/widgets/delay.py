@@ -32,7 +32,7 @@ class Delay:
         self._timer = self._pump.set_timer(seconds, run)
 
     def start_once(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call `call` after `seconds`. If another call still waits, do nothing."""
+        """Call `call` after `seconds`. If an earlier call is still scheduled, do nothing."""
         if self._timer is None:
             self.start(seconds, call)
 

@@ -44,7 +44,7 @@ def _content(text: str) -> Content:
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` in one line without control characters. A `Content` keeps its styles if nothing was removed."""
+    """Return `text` in one line without control characters. A `Content` loses its styles if its text changes."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
         return _content(text) if isinstance(text, str) else text
