@@ -267,7 +267,7 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the longest route whose path parameters are all in `fields`. Raises Failure if there is none."""
+    """Return the route with the most path parameters that are all in `fields`. Raises Failure if there is none."""
     matching_routes = [route for route in routes(spec) if _path_parameter_names(route) <= fields.keys()]
     if matching_routes:
         return max(matching_routes, key=lambda route: len(_path_parameter_names(route)))

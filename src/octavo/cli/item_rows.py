@@ -356,8 +356,8 @@ async def load_replies(resolver: RefResolver, thread: FoundThread) -> tuple[Repl
 
 
 async def load_threads(resolver: RefResolver, target: RefTarget, **filters: Any) -> list[FoundThread]:
-    """Load the threads of the space, change request or page that a REF names, oldest first. `filters` are further
-    fields of `comments.List`, such as `status`. Raises ApiError."""
+    """Load the threads of the space, change request or page that a REF names, oldest first. Reviews are left out.
+    `filters` are further fields of `comments.List`, such as `status`. Raises ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, format="markdown", limit=1000, **page, **filters)
     all_comments = await all_items(resolver.live, op)

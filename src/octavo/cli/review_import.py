@@ -294,7 +294,7 @@ class ReportNotes:
 
     notes: tuple[Note, ...]
     unchanged_count: int = 0
-    """Number of findings without a note, because the change request did not add their words."""
+    """Number of findings without a note, because they are about words that the change request did not add."""
 
 
 def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[ReportedFinding, ...]:

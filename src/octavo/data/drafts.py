@@ -278,7 +278,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Insert the rows again that `delete_drafts` returned. Versions that were saved since then stay."""
+    """Insert the rows `versions`, which `delete_drafts` returned. Versions that were saved since the deletion stay."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )

@@ -300,7 +300,7 @@ class RemoteChangeDetector:
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
-        """The change requests that are no longer in the lists of open and draft change requests."""
+        """Change requests in the old lists of open and draft change requests that are not in the new lists."""
         return [each for name, each in self._requests_before.items() if name not in self._requests_after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:

@@ -188,7 +188,7 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store data that is no response, such as inbox rows and images. `body` returns the data in the background."""
+        """Store data that is no response, such as inbox rows and images. `body` is called in the background."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
@@ -201,7 +201,7 @@ class ResponseCache:
         self._write(insert)
 
     def read_derived(self, name: str) -> bytes | None:
-        """Return the data that `put_derived` stored as `name`. None without such data. Call this in any thread."""
+        """Return the data that `put_derived` stored as `name`. None without such data. May be called in any thread."""
         return next(
             (body for (body,) in self._rows("SELECT body FROM made WHERE namespace = ? AND name = ?", name)), None
         )

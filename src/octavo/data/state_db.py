@@ -153,7 +153,7 @@ class StateDb:
 
     def block_until_written(self, future: Future[R]) -> R:
         """Block until a transaction is on disk, and return its result. `future` is the result of `submit`. For signal
-        handlers. Raises NotSaved, also after a timeout of at most two seconds."""
+        handlers. Raises NotSaved if the transaction fails, or is not done after two seconds at most."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # a TimeoutError is an OSError

@@ -285,7 +285,7 @@ class SyncQueue:
         return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that `owner` needs and that will be fetched, now or by a retry after a pause for failures."""
+        """Return the `waiting_urls` of `owner`, except failed requests that are not retried after the pause."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )

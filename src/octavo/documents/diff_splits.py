@@ -215,7 +215,7 @@ def _with_whole_nodes(
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
-    """Group `pairs` (old index, new index) that share an index. Return the old and the new range of each group."""
+    """Group `pairs` (old index, new index) that have the same old or new index. Return both ranges of each group."""
     groups: list[tuple[range, range]] = []
     for i, j in sorted(pairs):
         if groups and (i in groups[-1][0] or j in groups[-1][1]):

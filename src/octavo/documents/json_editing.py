@@ -124,7 +124,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(normalized_node: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the pair of text and marks of a link whose text is its URL. None for any other node."""
+    """Return the text and marks of a link whose text is its URL, with or without a scheme. None for any other node."""
     ref, nodes = as_object(as_object(normalized_node.get("data")).get("ref")), normalized_node.get("nodes")
     if normalized_node.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

@@ -260,7 +260,7 @@ def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
 
 
 def _normalize(href: str) -> str:
-    """Return a URL with `%20` for spaces and invisible characters. If it begins with `//` or `www.`, add a scheme."""
+    """Return a stripped URL with `%20` for spaces and invisible characters. Before `//` and `www.`, add a scheme."""
     # Several spaces are not joined, because file names can contain them.
     href = _INVISIBLE.sub(lambda match: match[0] if not match[0].strip(" ") else " ", href).strip().replace(" ", "%20")
     if href.startswith("//"):

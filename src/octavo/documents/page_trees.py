@@ -615,7 +615,7 @@ def _place_change(parent: ParentChange) -> tuple[str, str, str]:
 
 
 def settings_of(values: object) -> Iterator[AttributeChange]:
-    """Yield the changes in `values`: attributes or variables by name, each with its value before and after."""
+    """Yield the changes in `values` (values before and after by attribute or variable), except `_HIDDEN_ATTRIBUTES`."""
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
             before, after = (_format_value(sides.get(side)) for side in ("before", "after"))

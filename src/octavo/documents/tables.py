@@ -191,7 +191,7 @@ def _is_fence(line: str) -> bool:
 
 
 def _add_cell_text(builder: RunBuilder, text: str) -> None:
-    """Add text to a cell. Lines between Markdown fences become code."""
+    """Add text to a cell. If the number of Markdown fences is even, the lines between two fences become code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
         builder.add_html_text(text)

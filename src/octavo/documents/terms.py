@@ -465,7 +465,7 @@ def _unchangeable_parts(source: str, change: TermChange) -> object:
 
 
 def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
-    """Return the source with the new term in place of matches. Matches without a replacement stay."""
+    """Return `source` with matches replaced. Matches without a replacement, or that overlap an earlier match, stay."""
     pieces, position = [], 0
     for term_match in sorted(matches, key=lambda match: match.start):
         if term_match.replacement is not None and term_match.start >= position:

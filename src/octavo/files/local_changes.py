@@ -324,8 +324,8 @@ class LocalFiles:
 def contents_of(
     folder: PulledFolder, files: Mapping[str, TrackedFile], known_entries: Iterable[ContentsEntry] = ()
 ) -> TableOfContents:
-    """Return the stored table of contents of `files`, with IDs. Groups and links get the IDs of equal `known_entries`.
-    Empty if `files` has no table of contents. Raises NotPulled if the table is damaged."""
+    """Return the table of contents of the last pull. Pages get their IDs from `files`, groups and links from equal
+    `known_entries`. Empty if `files` has no table of contents. Raises NotPulled if the table is damaged."""
     file = files.get(SUMMARY)
     if file is None:
         return []

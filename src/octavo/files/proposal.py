@@ -140,8 +140,8 @@ class Proposal:
         self.folder.proposal = {**others.pop(self.change_request.id, {}), "others": others}
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal. None if there is none. Raises ApiError, or ProposalFailed
-        if the change request was edited after that proposal was complete."""
+        """Return the change request of the last proposal. None if there is none. Raises ApiError, or ProposalFailed if
+        the change request was edited after the last proposal was complete."""
         change_request_id = self.folder.proposal.get("changeRequest")
         if not change_request_id:
             return await self._request_without_stored_id()

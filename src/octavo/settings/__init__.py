@@ -214,7 +214,7 @@ class _Values:
         return f"{self._place_in_file(*names)}: {path}"
 
     def _variable_of(self, name: str) -> str:
-        """Return the environment variable that sets `name` now. Empty if there is none."""
+        """Return the environment variable that sets `name` now, a setting or an editor variable. Empty if none does."""
         if name in _EDITOR_VARIABLES:
             return name
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""

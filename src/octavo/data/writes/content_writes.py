@@ -330,7 +330,7 @@ class PageOutcome:
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
-    """Save `own_text`, which the user made from the revision `base` of a page. Keep later edits by other users."""
+    """Save `own_text`, the user's edit of a page of the revision `base`. Merge it with later edits by other users."""
     outcome, written_text = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -395,7 +395,7 @@ def return_to_review(entry: OutboxEntry) -> OutboxEntry:
 
 
 def edit(entry: OutboxEntry, op: DurableWrite, traits: WriteTraits) -> OutboxEntry:
-    """Give an unsent comment another text or block, with the write `op` and its traits."""
+    """Return `entry`, an unsent comment, with another text or block from the write `op` and its `traits`."""
     return replace(_require_state(entry, "pending", "held", "queued"), op=op, traits=traits)
 
 

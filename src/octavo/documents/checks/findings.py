@@ -55,7 +55,7 @@ class Finding:
     page: str = ""
     """The path of the page in its space. Empty for files that are not pages."""
     block_key: str = ""
-    """The key of the block with the problem. Empty if there is none."""
+    """Key of the block with the problem. Empty if the problem is not in a block."""
     words: str = ""
     """The words that the finding is about, usually the text at `location`. Empty for whole lines or files."""
     suggestion: str | None = None
@@ -154,7 +154,7 @@ def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
 
 
 _MAX_TARGET = 2_000
-"""Longer URLs, in characters, are not searched for. End tags are searched up to this number before their line."""
+"""Maximum number of characters in a URL to search for. End tags are searched up to this number before their line."""
 _MAX_BEFORE = 200
 """Number of characters before a URL that are compared with `_BEFORE_URL`."""
 _BEFORE_URL = (r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""", r"""(?:\]\(\s*<?|<)\Z""", r"""(?:^|[\s("'<=“”:])\Z""")

@@ -355,7 +355,7 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of each URL of `link_urls`. A URL stays if the result is None."""
+    """Return `markdown` with `new_url(URL)` for each URL of `link_urls`. A URL stays if `new_url` returns None."""
     pieces, position = [], 0
     for url, (start, end) in _links_in(markdown):
         if (new := new_url(url)) is not None and new != url:

@@ -164,8 +164,8 @@ def with_other_keys_of(before: str, after: str) -> str:
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
-    """Return the text of a file. `lines` is the YAML of its front matter, and `gap` the line feeds after it. Without
-    `lines`, a body that begins like front matter gets a line feed before it."""
+    """Return the text of a file. `lines` is the YAML of its front matter, and `gap` the line feeds before `body`.
+    Without `lines`, a line feed is put before a `body` that begins like front matter."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body

@@ -454,7 +454,7 @@ class _Counterparts:
         return is_long and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether a block of this kind may move from `old` to `new`. A row can move only within its table."""
+        """Return whether the block `old` may have moved to the place of `new`. A row can move only within its table."""
         if old.kind in _NEVER_MOVED:
             return False
         return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]

@@ -75,7 +75,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Return a row merged cell by cell. A conflict if cells or row tags changed differently, or cell counts differ."""
+    """Merge a row cell by cell. A conflict if a cell or the row tag changed differently, or if cell counts differ."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:

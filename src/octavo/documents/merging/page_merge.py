@@ -143,8 +143,8 @@ class _PageMerge:
     def _merge_siblings(
         self, blocks: Versions[Blocks], context: Context, must_join: _MustJoin | None = None
     ) -> list[MergedChild]:
-        """Merge siblings region by region. If `must_join` is given, the regions for which it returns True, and all
-        regions between them, become one conflict. If it returns True for none, all regions become one conflict."""
+        """Merge siblings region by region. The regions from the first to the last for which `must_join` is True become
+        one conflict, or all if there is none. Without `must_join`, several regions with front matter join."""
         children: list[MergedChild] = []
         joined_region: Region | None = None
         regions = list(find_regions(blocks, self._moved))

@@ -54,7 +54,7 @@ class SiteTree:
     """The spaces on the site, by ID, without deleted spaces."""
 
     def walk(self, group_id: str | None = None, sort_key_of_group: SortKey = ()) -> Iterator[StoredSitePart]:
-        """Yield the sections and groups in a group, or in the whole site if `group_id` is None, at any depth."""
+        """Yield all sections and groups in a group, or in the site if None. Keys begin with `sort_key_of_group`."""
         for part in self.sections_and_groups.get(group_id, ()):
             key = sort_key_of_group + part.sort_key
             yield part._replace(sort_key=key)

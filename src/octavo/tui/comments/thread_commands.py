@@ -127,7 +127,8 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open the composer for a reply to each thread of `selection`. Call `on_queued` when the replies are queued."""
+    """Open the composer for a reply to each thread of `selection`. For the action `reply_resolve`, the threads are also
+    resolved. Call `on_queued` when the replies are queued."""
     threads, is_resolving = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
@@ -244,8 +245,8 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command that acts on the selected threads if there are any, else on one thread. With `writes`, selected
-    threads to which the command does not apply are left out."""
+    """Return a command that acts on the selected threads, else on one thread. With `writes`, selected threads to which
+    the command does not apply are left out. `run_selected` also gets a function that clears the selection."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:

@@ -39,7 +39,7 @@ THREAD_DIALOG: Commands[ThreadDialog] = Commands(
 
 MIN_WIDTH_BESIDE_TEXT = 40
 PREFERRED_WIDTH = 76
-"""Minimum width of the dialog in cells, if there is enough space beside the text."""
+"""Minimum width of the dialog in cells, unless the space beside the text is narrower."""
 BELOW_PANES = 3
 """Number of screen rows below the panes: a horizontal line, the status line and the key bar."""
 RESIZE_DELAY = 0.1

@@ -132,7 +132,7 @@ def space_filter(space_id: str, title: str) -> RowFilter:
 def all_filters(
     rows: Sequence[InboxRow], is_unread: Callable[[InboxRow], bool], space_title: Callable[[str], str]
 ) -> list[RowFilter]:
-    """Return all filters that can be offered for the rows. The filter `unread` keeps the rows that are `is_unread`."""
+    """Return filters by reason, kind and `is_unread`, and for each space in `rows`. `space_title` gets a space ID."""
     filters = [reason_filter(reason) for reason in INBOX_REASONS]
     filters += [
         RowFilter("Kind", "change requests", lambda row: isinstance(row.target, ChangeRequestRef)),

@@ -67,7 +67,7 @@ class BlockCursor(PanePart):
     # Painting
 
     def before_painting(self, *, shows_bar: bool) -> None:
-        """Find the selected block for the next frame. If `shows_bar`, the frame has the cursor bar at this block."""
+        """Find the selected block for the next frame. With `shows_bar`, this frame has the cursor bar at the block."""
         selected = self.current()
         block = selected.block if selected is not None else None
         if block is not self._bar_block:

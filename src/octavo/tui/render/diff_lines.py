@@ -363,7 +363,7 @@ def _render_entry(
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if the lines of the sides show both the old and the new value of an image URL or alternative text."""
+    """Return True if the lines of the sides show both values of a changed image URL or alternative text. Else False."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")

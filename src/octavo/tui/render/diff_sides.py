@@ -65,7 +65,7 @@ class SideBySideLine(Line):
 
 
 def join_sides(pairs: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of all pairs: side by side in a split diff, otherwise changed old lines above new lines."""
+    """Return the lines of pairs: side by side if split, else changed old lines (unless `only_new`) above new lines."""
     lines: list[Line] = []
     for pair in pairs:
         if side_widths.is_split:

@@ -66,7 +66,7 @@ _MAX_STACKED_ROWS, _MAX_MATRIX_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
-    """Return a formula as one line of text. Return its LaTeX if it must be `ascii`, or if it cannot be parsed."""
+    """Return a formula as one line of text. Return its LaTeX with `ascii`, or if it is too long or cannot be parsed."""
     box = None if ascii or len(source) > MAX_FORMULA_LENGTH else _layout_formula(source, False)
     return " ".join((source if box is None else box.baseline_row).split())
 

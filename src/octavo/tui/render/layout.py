@@ -348,7 +348,7 @@ def estimate_height(chunk: PageChunk, width: int) -> int:
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Estimate the lines at any width, and the letters in text that wraps. Without `is_whole`, `block` is a slice."""
+    """Estimate the number of lines at any width, and of letters in text that wraps. `is_whole` is False for a slice."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs

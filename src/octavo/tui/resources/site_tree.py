@@ -265,7 +265,7 @@ class SelectedSitePart:
         return why_no_permission((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
-        """Return why the part cannot be moved up (-1) or down (1). None if it can."""
+        """Return why the part cannot be moved up (-1) or down (1). None if it can be moved."""
         if (why := self.why_not_movable()) is not None or self.part is None or self.structure is None:
             return why
         if position_after_step(self.structure, self.part, step) is None:

@@ -229,7 +229,8 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next page with changes or comments, the previous if `step` is -1. None at the end."""
+        """Return the key of the next page with changes or comments, or of the previous page if `step` is -1. With a
+        filter, only pages that the tree shows count. None if there is no such page."""
         tree = self.widget
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
         return next((key for key in keys_beyond(keys, self.key, step) if key in self._reading_order), None)
@@ -282,7 +283,7 @@ class ChangedTree:
             self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
 
     def save_position_soon(self) -> None:
-        """Store the reading position after `SAVE_DELAY` seconds."""
+        """Record the selected page, and store the reading position after `SAVE_DELAY` seconds."""
         if self.widget.key is not None:
             self.marks.last_page = self.key
         self._save_delay.start_once(SAVE_DELAY, lambda: self.marks.save_position())

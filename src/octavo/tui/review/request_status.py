@@ -166,8 +166,8 @@ def merged_text(change_request: ChangeRequest) -> str:
 def first_line(
     change_request: ChangeRequest, space_title: str, signs: Sequence[tuple[str, str]], width: int
 ) -> Content:
-    """Return the first line in the view of a change request: number, title, author, `signs` and `space_title`. The line
-    is at most `width` cells wide."""
+    """Return the first line in the view of a change request: number, title, `space_title`, author, age and `signs`. If
+    `width` cells are too few, space and author are left out, then the age, and the title is cut."""
     age_text = (
         merged_text(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     )

@@ -340,7 +340,7 @@ def for_one_or_several(why_not: WhyNot) -> WhyNot:
 
 
 def my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
-    """Return your review that is not outdated. None if there is none in `reviews`."""
+    """Return your review in `reviews` that is not outdated. None if you have no such review."""
     my_id = app.workspace.my_id
     return next((each for each in reviews if each.reviewer.id == my_id != "" and not each.outdated), None)
 

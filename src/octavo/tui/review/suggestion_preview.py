@@ -127,7 +127,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row that shows a thread below its block. The text leaves out a suggestion that is applied."""
+        """Return the row that shows a thread below its block. The text leaves out a suggestion that will be applied."""
         result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
         status = "will be applied" if is_included else "left out"
         if result is not None:

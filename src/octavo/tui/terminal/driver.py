@@ -60,7 +60,7 @@ class KeyReader:
             text = yield from self._paste(text) if self._is_pasting else self._next_key(text)
 
     def tick(self) -> Iterator[Message]:
-        """Yield the messages for input that `feed` has kept, because nothing has followed in time."""
+        """Yield the messages for incomplete input that `feed` has stored, because nothing has followed in time."""
         if self._incomplete and not self._is_pasting:
             text, self._incomplete = self._incomplete, ""
             yield from self._escape_and_key(text) if len(text) < 3 else self._parser.feed(text)

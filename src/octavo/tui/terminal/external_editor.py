@@ -122,7 +122,7 @@ _WAIT_OPTIONS = {
     **dict.fromkeys(("kate", "kwrite"), "--block"),
     **dict.fromkeys(("gvim", "mvim"), "--nofork"),
 }
-"""Option with which an editor waits until the file is closed, instead of returning at once."""
+"""Options by editor. With this option, the editor waits until the file is closed, instead of returning at once."""
 
 
 def option_to_wait(program: Sequence[str]) -> str:

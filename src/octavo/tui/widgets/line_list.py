@@ -530,7 +530,7 @@ class ListState:
         self._list.lay_out_again()
 
     def show_age(self, note: str) -> None:
-        """Show `note`, which says how old the items are, below the items."""
+        """Show `note`, which says how old the items are, below the items. Remove the other messages."""
         self.clear_messages()
         self._age_note = note
         self._list.lay_out_again()
