@@ -104,7 +104,7 @@ class Comment(Message):
 
     @property
     def is_review(self) -> bool:
-        """Whether this is the comment of a review, which has a status."""
+        """Whether this comment is the text of a review, such as an approval."""
         return self.target.review is not None
 
     @property

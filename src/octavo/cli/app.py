@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show the saved picture of the first screen, or delete its file if `is_reset`. Return the picture. None if the
-    picture is never saved."""
+    """Show the saved picture of the first screen, or delete its file if `is_reset`. Return the picture. None on sign-in
+    and if `choice` has a `ref`, because this screen is never saved."""
     if not choice.first_picture_name or choice.ref:
         return None
     settings_text = (

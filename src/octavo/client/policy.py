@@ -107,8 +107,8 @@ def is_retried_after_status(status: int, *, only_reads: bool) -> bool:
 
 
 def retry_delay(attempt: int, wait: float | None, seconds_left: float, rng: Callable[[], float]) -> float | None:
-    """Return the seconds until the next attempt. None if there were enough attempts, or if the next attempt would be
-    after `seconds_left`. `attempt` has failed. `wait` is the time that the server asks for, None if it does not ask."""
+    """Return the seconds until the next attempt. None if there were enough attempts, or if `wait` or the delay is too
+    long. `attempt` is the number of the failed attempt. `wait` is the time that the server asks for, or None."""
     if attempt >= MAX_ATTEMPTS or (wait is not None and wait > MAX_REQUESTED_WAIT):
         return None
     longest_pause = min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))

@@ -281,8 +281,8 @@ def _locked_against_writes(path: Path) -> Iterator[None]:
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, is_backup: bool = False) -> int:
-    """Copy the rows of `source` that `db` does not have. Return the number of copied rows. If `source` is a backup,
-    writes that wait in the outbox become failed writes."""
+    """Copy the rows of `source` that `db` does not have, except sent writes. Return the number of copied rows, 0 if
+    `source` cannot be opened. If `source` is a backup, waiting writes become failed writes."""
     try:
         old_db = connect(source)
     except (sqlite3.Error, OSError):

@@ -353,7 +353,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """Return the texts of all replies in the index, by space or change request and thread ID."""
+        """Return the texts of all replies in the index, by thread: its space or change request, and its ID."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file

@@ -83,7 +83,7 @@ class NeededResponse:
     """True if the fingerprint was copied from the cached response. The cached response may be outdated."""
 
     def as_due(self) -> NeededResponse:
-        """Return a copy for which the response is fetched, even if it has not changed."""
+        """Return a copy for which any cached response is too old, so that the response is fetched again."""
         return replace(self, max_age=timedelta())
 
 
@@ -265,7 +265,7 @@ class SyncQueue:
         return version
 
     def end_pause(self) -> None:
-        """End the pause after failures, because the server has responded. A pause that Retry-After asks for goes on."""
+        """End the pause after failures, because the server has responded. A pause due to Retry-After continues."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:

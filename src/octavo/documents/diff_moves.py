@@ -331,7 +331,7 @@ _REPLACEMENT = Run(" ")
 
 
 def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
-    """Return how many words a diff adds and removes. `old` and `new` are all blocks of the two versions."""
+    """Return the word counts of a diff: added, removed, old and new. `old` and `new` are all blocks of the versions."""
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
     kept_words = _KeptWords()

@@ -32,7 +32,7 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return Markdown without escapes and without brackets around URLs. If the meaning would change, return `text`."""
+    """Return Markdown without escapes and without brackets around URLs. Return `text` if this changes the meaning."""
     unescaped_text = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
         unescaped_text

@@ -154,8 +154,8 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different position."""
     first_added: SourceBlock | None = None
-    """If both sides added this block and adjacent blocks at different positions: main's version of the first of these.
-    `base` is then main's version of this block. None for a block of the base."""
+    """Set if both sides added this block, at different positions. Main's version of the first of the adjacent blocks
+    that both sides added. `base` is then main's version of this block. None for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
@@ -286,7 +286,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 def _split_after_blocks(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, split before text that follows the end tag of a block. Code and text with tags stay whole."""
+    """Yield lines, split after the end tag of a block. Code stays whole, and text with tags, except one at its end."""
     code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
     for number, line in enumerate(lines):
         end_of_block = _END_OF_BLOCK.match(line) if number not in code_lines else None

@@ -112,7 +112,7 @@ def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
 
 
 def _end_of_expression(source: str, position: int, limit: int) -> int:
-    """Return the end of a condition: the first `%}` outside of quotes on its line, else the first `%}`, else -1."""
+    """Return where a condition ends before `limit`: at the first unquoted `%}` on its line, else the first, else -1."""
     first = end = source.find("%}", position, limit)
     for _ in range(_MAX_ENDS_IN_EXPRESSION):
         if all(source.count(quote, position, end) % 2 == 0 for quote in "\"'"):

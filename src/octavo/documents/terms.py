@@ -409,7 +409,7 @@ _QUOTE_BREAK = re.compile(r"\s*(?:\n[ \t>]*)?")
 
 @dataclass(frozen=True)
 class TermMatch:
-    """An occurrence of the old term on a page."""
+    """An occurrence of the term to replace on a page."""
 
     start: int
     """The position in the source at which the occurrence begins."""

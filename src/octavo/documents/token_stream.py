@@ -285,9 +285,9 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first_line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the complete blocks between two positions as pairs of tokens and end position, and their numbers of
-        characters and lines. `first_line` is the line of `start`. Add problems to `diagnostics`. Raises BlockTooLarge
-        if the first block is too large."""
+        """Return the complete blocks between two positions as pairs of tokens and end position, and how many characters
+        and lines these blocks have. `first_line` is the line of `start`. Add problems to `diagnostics`. Raises
+        BlockTooLarge if the first block is too large."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         formula_ends = self._formula_ends_in(start, end)

@@ -120,7 +120,8 @@ class ImportedFiles:
 
 
 def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
-    """Download a `source` (website, html, markdown, docx, zip), and convert it to Markdown. Raises ImportFailure."""
+    """Download the content at `url`, and convert it to Markdown. `source` is the kind of the content (website, html,
+    markdown, docx, zip). Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetch)

@@ -62,7 +62,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml", STATE_FOLDER)
-"""A folder with files must have one of these files before its first pull. Other folders may not be for pages."""
+"""A folder with files must have one of these files before its first pull, as a sign that it is for pages."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:

@@ -220,7 +220,7 @@ def status_name(status: str) -> str:
 
 async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> Check:
     """Check a request for reviews, or the withdrawal of a review. Return AlreadyDone if there is nothing left to do,
-    and Changed if only some of the reviews are requested."""
+    Changed if only some of the reviews are requested already, else Ready."""
     if attempt.expected.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()

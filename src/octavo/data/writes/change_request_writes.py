@@ -59,8 +59,8 @@ async def _send_checked(
 async def review(
     live: Live, at: ChangeRequestRef, status: Verdict, expected_revision: str | None, comment: str = "", *, action: str
 ) -> SendResult[Review]:
-    """Submit a review without pending comments. Send nothing if the head is not `expected_revision`, or while another
-    review is being sent.
+    """Submit a review without pending comments. Send nothing if `expected_revision` is given and is not the head, or
+    while another review is being sent.
 
     The request cannot name the reviewed revision. So the message says if the change request was edited at the same
     moment. `action` follows “Could not” in messages, as in “approve #7”.
@@ -177,8 +177,8 @@ async def save_details(
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews from users. If some are requested already, send nothing, because a second request would make
-    their reviews outdated. The result is then `changed`, or `done` if all are requested."""
+    """Request reviews from users. If some users are requested already, send nothing, because a second request would
+    make their reviews outdated. The result is then `changed`, or `done` if all users are requested."""
     op = reviews.Request(at=at, users=tuple(user_ids))
     failure_prefix, if_not_found = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failure_prefix=failure_prefix, if_not_found=if_not_found)

@@ -289,7 +289,7 @@ class OutboxEntry:
     reason: str = ""
     """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. In the state `held`, None means that the write waits for a retry of the user."""
+    """End of the undo delay. In the state `held`, None means that the write waits until the user retries the write."""
     due_at: datetime | None = None
     """When Octavo will send a queued write, or search for an unknown write. None if nothing is planned."""
     started_at: datetime | None = None

@@ -191,7 +191,7 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Store all writes or none, as one undo step. Delete their drafts, and return the entries. Raises NotSaved."""
+        """Store all writes or none as one undo step. Delete the writes' drafts. Return the entries. Raises NotSaved."""
         return await self._add(writes, held_until=self._end_of_undo_delay())
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
@@ -336,8 +336,8 @@ class Outbox:
         }
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user. If it may have been sent, first search for its result. Delete its
-        draft. Raises NotSaved."""
+        """Send an entry that waits for the user. If the entry may have been sent, first search for its result. Delete
+        the draft of the entry. Raises NotSaved."""
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -348,7 +348,7 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete and return an entry, but keep its text as a draft. None once it is being sent. Raises NotSaved."""
+        """Delete and return an entry. Its text becomes a draft. None if being sent or missing. Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 

@@ -96,7 +96,7 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryTransition, now: datetime
 ) -> OutboxEntry | None:
-    """Apply a transition to a stored entry. Return the changed entry. None if it is missing or has the wrong state."""
+    """Apply `change` to a stored entry. Return the changed entry. None if missing, or if its state forbids this."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -122,7 +122,7 @@ def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) 
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
-    """Insert the row and the key of `take_pending_comment` again, at its old position or, if taken, at the end."""
+    """Undo `take_pending_comment`: insert the row and the key again. If its position is in use, the row goes last."""
     position, entry_id, state, record = stored
     _remember_once(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"

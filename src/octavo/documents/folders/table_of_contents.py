@@ -142,7 +142,7 @@ def _folder_entries(folder: Folder, readme: Path) -> list[ContentsEntry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[ContentsEntry]:
-    """Return entries for the pages in the folder `path`, sorted by name. Leave out `index` and the first page."""
+    """Return entries for the pages and folders in `path`, sorted by name, without `index` and `folder.first_page`."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         entry_path = path / directory_entry.name

@@ -282,7 +282,7 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def mask_parts(text: str, parts: Collection[MaskedPart]) -> str:
-    """Return a page in which spaces replace the characters of tags, code or front matter. Line breaks stay."""
+    """Return a page in which spaces replace the characters of `parts`: tags, code or front matter. Line breaks stay."""
     ranges: list[tuple[int, int]] = []
     if "front-matter" in parts:
         ranges.append((0, front_matter.split_page(text)[1]))

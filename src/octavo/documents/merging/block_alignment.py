@@ -467,9 +467,9 @@ def _words_beside_pictures(block: SourceBlock) -> list[str]:
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Prepare the merge of moved blocks. Return main, the change request, and the blocks of the base that each side
-    moved. A moved block gets a `Move` with the version of the other side. Where the other side still has the block,
-    that version is replaced by the block of the base. So the edits of the other side are merged only at the new
-    position."""
+    moved. A moved block gets a `Move` with the version of the other side. If the other side did not move the block, the
+    block of the base replaces that version at the old position. So the edits of the other side are merged only at the
+    new position."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())

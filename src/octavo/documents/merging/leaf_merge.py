@@ -251,7 +251,7 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether column `new` of `table` replaced column `old` of `base`: another name, and no value in common."""
+    """Return whether column `new` replaced `old`: no common name or value. False for empty columns or uneven rows."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     values_before, values_after = _values(base, old), _values(table, new)
@@ -300,7 +300,7 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns_of: list[l
 
 
 def _values(table: SourceBlock, index: int) -> Counter[str]:
-    """Return how often each text occurs in the column `index`, including its name. Empty cells are left out."""
+    """Return how often each text occurs in the column `index`, including the column's name. Leave out empty cells."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
     text_counts = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])
     del text_counts[""]

@@ -100,8 +100,8 @@ class MergedBlock:
     space_after_children: str
     tail: str
     marker: str = ""
-    """For a list, the bullet that all merged items get. `1` to number the merged items, because the items of all
-    versions are numbered consecutively. Empty to leave the items as they are."""
+    """Bullet that all merged items of a list get. `1` to number the merged items, because each version numbers its
+    items consecutively. Empty to leave the items as they are."""
 
     @property
     def can_contain_markers(self) -> bool:
@@ -194,7 +194,8 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def contents_and_gaps(children: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each child, and the space after it. For a `MoveEnd`, yield its children or its conflict."""
+    """Yield the content of each child, and the space after it. For a `MoveEnd`, yield its conflict if it is in
+    conflict, else its children."""
     for child in children:
         if not isinstance(child.content, MoveEnd):
             yield child.content, child.gap

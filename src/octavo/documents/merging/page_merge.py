@@ -84,7 +84,7 @@ _TAG_KINDS = frozenset({"container", "tag"})
 _ITEM_LIKENESS = 0.75
 """Minimum share of equal words in two versions of a new item."""
 _ROW_LIKENESS = 0.5
-"""Minimum share of equal words in two versions of a new row. Their first cells must be equal."""
+"""Minimum share of equal words in two versions of a new row. The first cells of both versions must be equal."""
 _PAIR_LIMIT = 10_000
 """Maximum number of pairs of new rows or items that are compared. If there are more pairs, no pair is compared."""
 

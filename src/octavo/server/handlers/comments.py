@@ -188,8 +188,8 @@ def create_comment(
     cell: comments.TableCell | None = None,
     review_id: str | None = None,
 ) -> Json:
-    """Create and return a comment on a page, on a block (`block_key`) or in a table cell, else on the whole space or
-    change request. `review_id` is the comment's review. Raises Refusal for an empty text or a missing page."""
+    """Create and return a comment on a page, on a block (`block_key`) or table cell of the page, else on the whole
+    space or change request. `review_id` is the comment's review. Raises Refusal for an empty text or a missing page."""
     presenter = CommentPresenter(context, at)
     target: Json = {"revision": presenter.revision["id"]}
     if block_key and not page_id:

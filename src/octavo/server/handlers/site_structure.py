@@ -202,7 +202,7 @@ def _list_groups(op: structure.ListGroups, context: RequestContext) -> Json:
 
 
 def require_addable_space(context: RequestContext, organization_id: str, space_id: str) -> Json:
-    """Return a space. Raises MissingResource or Refusal if it is deleted, or if the caller may not add it to a site."""
+    """Return a space of the organization. Raises MissingResource if deleted or hidden, Refusal without permission."""
     space = context.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization_id or space.get("deletedAt") or role(context, space) is None:
         raise MissingResource(f"/spaces/{space_id}")

@@ -300,8 +300,8 @@ def _detach_from_files(context: RequestContext, page: Json, content: Json) -> Js
 
 
 def _link_by_id(ids_by_key: dict[str, str], file_path: str, address: str) -> str | None:
-    """Return `/pages/ID` or `/files/ID` for the link `address` in the file `file_path`. None if the link leads to
-    nothing imported. `ids_by_key` has the IDs of imported items by keys such as `page:guide.md`."""
+    """Return `/pages/ID` with the anchor, or `/files/ID`, for the link `address` in the file `file_path`. None if the
+    link leads to nothing imported. `ids_by_key` has the IDs of imported items by keys such as `page:guide.md`."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None

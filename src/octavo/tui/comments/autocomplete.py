@@ -97,7 +97,7 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
-        """Return the choices that match `query`, best first. Each has the letters to highlight, or None."""
+        """Return the choices that match `query`, best first, with the letters to highlight, or None for no letters."""
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:

@@ -128,7 +128,7 @@ _SUMMARY_COUNTS = "open words of reviews"
 
 
 _MIN_NEWS_TIME = timedelta(seconds=10)
-"""Time for which news stays even if the user presses a key."""
+"""Minimum time for which `RemoteNews` is shown, even if the user presses a key."""
 
 
 class RemoteNews:
@@ -288,7 +288,7 @@ class Workspace:
         self, change_request_id: str, comments: ListPage[Comment], comment_count: int | None = None
     ) -> None:
         """Record how many of the open comments are texts of reviews. Do nothing if `comments` is not the whole list.
-        `comment_count` is the server's number of comments, for a change request that no loaded list has."""
+        `comment_count` is the server's number of comments, used if no loaded list has the change request."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]

@@ -263,7 +263,7 @@ class DiffContents(Contents):
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:
-        """Set `built_layout`, and return the diff for it. Only the chunks of a source diff are built already."""
+        """Set `built_layout`, and return the diff to build for it. Only a source diff has its chunks built already."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:

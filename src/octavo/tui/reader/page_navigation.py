@@ -177,7 +177,7 @@ class PageNavigation:
         self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
-        """Select the block with this key, scroll to it, and expand what hides it. Return False if it is missing."""
+        """Select the block `key`, or a block around or inside. Scroll to it, expand what hides it. False if missing."""
         if self.contents.shows_source:
             self.toggle_source()
         tries_left = _MAX_SEARCHED_SLICES

@@ -77,7 +77,7 @@ class ReadingPositions:
 
     def remember(self, page_key: str, position: ReadingPosition | None) -> None:
         """Store the position in a page. If `position` is None, delete the stored position. If there are too many pages,
-        the page that was not read for longest is dropped."""
+        the position that was stored the longest ago is deleted."""
 
         def change(stored: object) -> dict[str, Any]:
             other_positions = [each for each in _positions_in(stored).items() if each[0] != page_key]

@@ -275,7 +275,7 @@ class DeferredContent:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def take_missing(self) -> MissingContents:
-        """Return the missing keys of all caches in this thread, each with its cache, and forget them."""
+        """Return the keys that this thread missed in the caches, each with its cache. Forget these keys."""
         missing_keys = [(cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()

@@ -241,7 +241,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return whether a part can be the default of its kind: a space in `parent` if `is_space`, else a section."""
+    """Return whether a part can be the default: if `is_space`, a space in `parent`, otherwise any section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

@@ -345,7 +345,7 @@ class ViewedMarks:
         return stored_revision if self._needs_renewal else None
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """If `load` found earlier marks, drop them on the pages `changed_keys` (None: all pages), and keep the rest."""
+        """If `load` found earlier marks, drop those of the pages `changed_keys` (None: all pages). Keep the others."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
@@ -379,7 +379,7 @@ class ViewedMarks:
         return self._revision or "", self.viewed_keys, self.changed_since_viewed
 
     def _change(self, change: Callable[[_Marks], _Marks]) -> None:
-        """Store the marks that `change` returns for the stored marks, which another instance may have changed."""
+        """Replace the stored marks with the result of `change` for them. Another instance may have changed them."""
 
         def changed_fields(stored: object) -> dict[str, object]:
             revision, viewed, changed = change(_marks_in(stored))

@@ -206,7 +206,7 @@ async def find_revisions(
 
 
 def stored_revisions(stored_update: Any) -> MergeRevisions | None:
-    """Return the revisions in `stored_update`, stored before the last update from main. None if they cannot be read."""
+    """Return the revisions in `stored_update`, which was stored before the last update from main. None if invalid."""
     if not isinstance(stored_update, dict) or not all(
         isinstance(stored_update.get(each), str) for each in ("main", "mine")
     ):
@@ -405,8 +405,8 @@ def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, 
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of the page fields in conflict, such as `title: Home`. None if `text` does not begin with a
-    conflict of page fields."""
+    """Return main's version and the other version of the page fields in conflict, such as `title: Home`. None if `text`
+    does not begin with a conflict of page fields."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled_lines = [line for side in sides for line in side if line.strip()]

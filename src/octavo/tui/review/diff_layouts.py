@@ -318,7 +318,7 @@ class AllPagesLayout:
         return section.anchors if section is not None else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if the diff of a page is neither loaded nor loading, so that a sentence describes the page."""
+        """Return True if a sentence describes a page, because the page's diff is neither loaded nor loading."""
         section = self._sections.get(key)
         return section is None or not (section.is_loaded or section.is_loading)
 

@@ -635,7 +635,7 @@ class ItemPainter:
         self._cache.pop(index, None)
 
     def style(self, name: str) -> Style:
-        """Return the style of a component class, such as `line--bar`, without the style of the list below it."""
+        """Return the style of a component class, such as `line--bar`, not combined with the style of the list."""
         return self._list.get_visual_style(name, partial=True)
 
     def strips_of_rows(self, rows: range) -> list[Strip]:

@@ -147,7 +147,7 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
     """Return the `candidates` that are not `active` and would leave out some items but not all. Each comes with the
-    number of items that would remain if it replaced the active filter of its kind."""
+    number of items that would be shown if the candidate replaced the active filter of its kind."""
     filters = []
     for candidate in candidates:
         filtered_items = filter_items(items, [each for each in active if each.kind != candidate.kind])
