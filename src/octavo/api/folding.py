@@ -48,7 +48,7 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Return the range of the original text for the folded range from `start` to `end`, in whole letters."""
+        """Return the range of the original text for the folded range from `start` to `end`, as whole letters."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:

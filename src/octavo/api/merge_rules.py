@@ -58,8 +58,8 @@ def _inherits(space_rules: Any) -> bool:
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """Return the merge rules that apply to a space. If the space inherits its rules and `organization` is None,
-    `is_known` is False. On a server without merge rules, `is_known` is True, and there are no rules."""
+    """Return the merge rules that apply to a space. If the space inherits its rules and `organization` is None, the
+    result has `is_known=False`. A server without merge rules is an exception: the result is known and empty."""
     if organization is None and inherits(space):
         # Servers without merge rules omit the field, so without the field there are no rules.
         return MergeRules(is_known=space.merge_rules is None)

@@ -89,7 +89,7 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, token: SecretStr) -> None:
-        """Store the token of a profile in place of an earlier token."""
+        """Store the token of a profile in place of an earlier token. Raises StoreUnavailable."""
 
         def store(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, token.get_secret_value())

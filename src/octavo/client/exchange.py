@@ -361,8 +361,8 @@ async def upload(
     origin_transport: Transport,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes to `url`, without a retry. If `url` is on the server `origin`, use `origin_transport`, which
-    must not send the token. Raises ApiError."""
+    """Upload `size` bytes to `url`, without a retry. For a `url` on the server `origin`, use `origin_transport`,
+    a connection that sends no token. Raises ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_transport = origin_transport if is_own_origin else await connect_to(parts, ca_file)

@@ -102,7 +102,7 @@ def is_retried_after_error(error: ApiError, *, only_reads: bool) -> bool:
 
 
 def is_retried_after_status(status: int, *, only_reads: bool) -> bool:
-    """Return whether a request is sent again after an error status. `only_reads` is True if it changes nothing."""
+    """Return whether to repeat a request after an error status. `only_reads` is True if the request changes nothing."""
     return status in TEMPORARY_STATUSES if only_reads else status == 429
 
 

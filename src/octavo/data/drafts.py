@@ -384,7 +384,7 @@ class UnsentText:
     block_key: str = ""
     """Key of the block. Empty if the text is not for a block."""
     thread_id: str = ""
-    """ID of the first comment of the thread, temporary if a pending comment starts it. Empty if there is no thread."""
+    """ID of the first comment of the thread, a temporary ID if that comment is pending. Empty if there is no thread."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""

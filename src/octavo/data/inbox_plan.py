@@ -342,7 +342,7 @@ class InboxPlanner:
                     yield self.all_needed[url].as_due()
 
     def _rechecks(self, excluded_urls: set[str], now: datetime) -> list[NeededResponse]:
-        """Return `as_due` copies of a few responses with unchanged fingerprints, but none at `excluded_urls`."""
+        """Return `as_due` copies of a few responses with unchanged fingerprints. Leave out URLs in `excluded_urls`."""
         not_due = [
             needed
             for needed in self.all_needed.values()

@@ -63,7 +63,7 @@ _shown_state: Callable[..., ExpectedState] = lazy("octavo.data.writes.optimistic
 MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers in memory. Others are only on disk."""
 MAX_CONFIRMED = 200
-"""Number of confirmed writes that Octavo remembers, to apply them to older responses."""
+"""Maximum number of confirmed writes that Octavo remembers, to apply them to older responses."""
 THREAD_DECODING_BYTES = 256 * 1024
 """A cached response with more bytes is decoded in a thread."""
 RECENT_AGE = timedelta(seconds=5)
@@ -336,7 +336,7 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch watched responses again that `op` may have changed. Remove an item deleted by `op` from the index."""
+        """Fetch watched responses that `op` may have changed. Remove an item deleted by `op` from the search index."""
         changed_path, path = affected_path(op), url_path(op)
         target_id = changed_path.rpartition("/")[2]
         self._remove_from_index(op)
@@ -425,8 +425,8 @@ class Live:
         fetched_list: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch pages of a list, after `fetched_list` if given, until it has `response.needed_page_count` pages and
-        `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
+        """Fetch pages after `fetched_list`, if any, until there are `response.needed_page_count` pages and `min_items`
+        items. Return the first page or `fetched_list`, the joined pages, and the number of nonempty pages (min. 1)."""
         first_page = joined = fetched_list
         page_count = response.page_count if response is not None and fetched_list is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_list)) as pages_to_come:

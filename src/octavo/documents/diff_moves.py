@@ -151,7 +151,7 @@ class _MoveFinder:
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split_ids: set[int] = set()
-        """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved or stayed."""
+        """`id()` of drafts of containers that cannot move as a whole, because a block inside stays or moves alone."""
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)
@@ -259,7 +259,7 @@ class _MoveFinder:
 
 def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the drafts of blocks that can be recognized at another position: rows and tabs, long blocks, and unique
-    blocks. Empty unless blocks were both removed and added."""
+    blocks that are not tiny. Empty unless `siblings` has both removed and added blocks."""
     if not {"removed", "added"} <= {draft.status for draft in siblings}:
         return []
     old = Counter(draft.old.look_id for draft in siblings if draft.old and draft.status != "arrived")
@@ -279,8 +279,8 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 def _unique_drafts(
     drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry], kind: str, key: Callable[[Node], Hashable]
 ) -> list[DraftEntry]:
-    """Return the removed and added drafts of a kind in `all_drafts`, without tiny texts. Their `key` occurs once in
-    each version, counted in `drafts`. Empty unless there are both removed and added drafts."""
+    """Return the removed and added drafts of the kind `kind` in `all_drafts` whose `key` occurs exactly once in each
+    version of `drafts`. Tiny texts are left out. Empty unless `all_drafts` has both removed and added ones."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     found = [each for each in one_sided_drafts if _kind(each) == kind and (kind == "figure" or _size(each) > 2)]
     if len({draft.status for draft in found}) < 2:

@@ -208,8 +208,8 @@ class DraftEntry:
     content_change: ContentChange = None
     settings: tuple[AttributeChange, ...] = ()
     children: list[DraftEntry] | None = None
-    """The drafts of the child blocks. None if they are not compared one by one, such as for an added or removed
-    container of which no content remains."""
+    """The drafts of the child blocks. None if child blocks are not compared one by one, for example because the
+    container was added or removed with all its content."""
     title: TextChange | None = None
     move_number: int = 0
     old_nodes: tuple[Node, ...] = ()

@@ -583,7 +583,7 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
 
 
 def _turn_into_edit(container: DraftEntry, old: _NodeInContainers) -> None:
-    """Turn an added container's draft into an edit. `old` is its old title, or the heading that became its title."""
+    """Turn an added container's draft into an edit of the old container with the title `old`, or of a heading `old`."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -56,8 +56,8 @@ class ReferenceResolver:
     spec: Mapping[str, Any]
 
     def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return `value` after following its references, and these references. The value is empty if a target is
-        missing or the references are circular."""
+        """Follow the references of `value`. Return the target, and the references that were followed. The target is
+        empty if it is missing or not an object, or if the references are circular or too many."""
         references: list[str] = []
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
             if reference in references or len(references) > _MAX_REFERENCES:

@@ -72,7 +72,7 @@ class SourceBlock:
     gap: str | None = None
     """White space between this block and the next sibling. None for the last child."""
     move: Move | None = None
-    """The old block in the base, and the blocks of the other side, if this side moved the block here. Else None."""
+    """If this side moved the block here, its blocks in the base and on the other side. Otherwise None."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
     """If the other side moved this block away: the blocks of this side at the old position, which are merged at the new
     position. Else None."""

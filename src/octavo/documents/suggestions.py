@@ -268,8 +268,8 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the text of a thread's block does not begin with the quote. Only letters and digits are
-        compared. False without a block or quote."""
+        """Return whether a thread's block no longer begins with the text that the thread quotes. Only letters and
+        digits are compared. False without a block or quote."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False

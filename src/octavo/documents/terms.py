@@ -99,7 +99,7 @@ def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = N
 def _texts(
     entries: Iterable[DiffEntry], keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield each changed text with its old block. If `keys` is given, yield only texts in blocks with these keys."""
+    """Yield each changed text with its old block. If `keys` is not None, yield only texts in blocks with these keys."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_included = keys is None or entry.old.key in keys or entry.new.key in keys

@@ -283,7 +283,7 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return a string as lines of a YAML block, which the caller indents. None if it is short or cannot be a block."""
+    """Return a string as lines of a YAML block, not indented. None for a short line, or if it cannot be a block."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None

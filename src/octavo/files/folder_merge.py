@@ -466,7 +466,7 @@ class _IncomingReader:
     pulled_paths: Mapping[str, str]
     last_revision: Revision | None
     proposed_ids: frozenset[str]
-    """IDs of the pages in a merged proposal. Their texts are read in any case."""
+    """IDs of the pages in a merged proposal. Their texts are read even if the pages seem unchanged."""
     skipped: dict[str, Problem] = field(default_factory=dict)
     """Pages and files whose content the server does not return, by ID."""
 

@@ -468,7 +468,8 @@ class _TextTraits:
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return (title, parent's path, path of the entry before) for each page with a file, by the path of the file."""
+    """Return (title, parent, previous sibling) by path for each page with a file. The parent and the sibling are paths,
+    or titles if they have no file. Empty if there is none."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

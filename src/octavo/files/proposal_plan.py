@@ -112,7 +112,7 @@ class Baseline:
     """The files with which the folder is compared: the last pull's files, with the changes that were already sent."""
 
     files: dict[str, TrackedFile]
-    """Files by their path at the last pull or proposal. Their texts are in `.octavo/base`."""
+    """Files of the last pull or proposal, by path. Their texts are in `.octavo/base`."""
     entries: TableOfContents
 
     @cached_property
@@ -135,7 +135,7 @@ class ProposalPlanner:
     last_revision: Revision
     """The content of the change request after the last complete proposal. Without such a proposal, `base`."""
     head: Revision
-    """The current content of the change request, or of the space if there is none."""
+    """The current content of the change request, or of the space if there is no change request."""
     read_text: ReadText
     """A function that returns the Markdown of a page at `head`, else at `origin`. None if the server returns none."""
 

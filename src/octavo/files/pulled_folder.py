@@ -412,7 +412,7 @@ class SpaceReader:
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda _: None) -> dict[str, str]:
         """Return the Markdown of pages by ID, without pages for which the server returns none. `report` gets the number
-        of texts read. Raises ApiError."""
+        of texts read so far. Raises ApiError."""
         texts: dict[str, str] = {}
 
         async def read(page: Page) -> None:

@@ -90,7 +90,7 @@ def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
     """Return the text to insert for `item`, with links relative to `folder`. None if a limit is exceeded, or if `item`
-    includes itself. `outer_ids` are the IDs of the items around `item`. Subtract the length and a fixed cost from
+    includes itself. `outer_ids` are the IDs of the items that include `item`. Subtract the length and a fixed cost from
     `budget[0]`, the number of characters that are still allowed."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None

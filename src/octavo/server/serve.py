@@ -29,7 +29,7 @@ LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
 """Maximum number of requests that are handled at the same time. Further requests get the status 503."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Maximum number of open connections. Another connection closes the one that waited longest for its client."""
+"""Maximum number of open connections. A further connection closes the connection that waits longest for its client."""
 HEADER_SIZE_LIMIT = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 

@@ -261,7 +261,7 @@ def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes, resto
 def _restore_from_server(
     options: argparse.Namespace, local_files: LocalFiles, files: list[TrackedFile], restored_paths: Collection[str]
 ) -> int:
-    """Download and restore files that are not text, of which Octavo keeps no copies. Return 0. Raises Failure."""
+    """Download and restore files that are not text, since Octavo has no copies. Return exit code 0. Raises Failure."""
     folder = local_files.folder
 
     async def use_session(session: Session) -> None:

@@ -95,7 +95,7 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
 
 
 def merge_table_head(heads: Versions[str]) -> str | Conflict:
-    """Merge the names of a table's columns and, in Markdown, the dashes. Return a conflict if a cell has one."""
+    """Merge the header row of a table and, in Markdown, the row of dashes. Return a conflict if the rows conflict."""
     if heads.is_conflict_free:
         return heads.preferred
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))

@@ -154,7 +154,7 @@ class MergedPage:
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """The conflicts that the user must resolve. Conflicts with a suggested text are left out."""
+        """The conflicts that the user must resolve. Conflicts that are merged by default are left out."""
         return [each for _, each in self.named_conflicts if not each.is_merged_by_default]
 
     def text(

@@ -187,8 +187,8 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Classes with commands, the mode of their view, and the command that opens their screen in that view. The command is
-empty for the view itself and for its panes."""
+"""Each class with commands, the Textual mode of its view, and the ID of the view's command that opens its screen. The
+ID is empty if the class is the view itself or a pane of the view."""
 
 _CHECK_INTERVAL = 0.02
 """Seconds between two checks whether a command has opened its screen, or can run."""

@@ -149,7 +149,7 @@ _CONTEXT_LENGTH = 20
 
 
 class ThreadSearchText:
-    """The texts that the filter line of the list searches. Replies come from the search index."""
+    """The texts that the filter line of the thread list searches. Replies come from the search index."""
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -98,7 +98,7 @@ class PageRevisionFinder:
 
     @property
     def is_at_end(self) -> bool:
-        """True if there are no older revisions to check, for example because the last checked one created the page."""
+        """True if there are no older revisions to check, such as when the last checked revision created the page."""
         return self._is_started and self._next_revision is None
 
     async def check_batch(self, size: int) -> AsyncIterator[None]:

@@ -180,7 +180,7 @@ class SignInMethods(NamedTuple):
     methods_for_new_key: Callable[[str, Session], SignInMethods]
     """Takes the reason to show and the session to go back to. Returns functions to sign in with a new API key."""
     switch_account: Callable[[str], SignInState]
-    """Switches to the account with the given profile name. The session in the result is None without an API key."""
+    """Switches to the account of a profile, by name. The session in the result is None if there is no API key."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
     """Deletes an account and its API key. After the session has ended, call the returned function: it deletes the
     cached pages and returns what the app shows next."""
@@ -325,7 +325,7 @@ class InboxFeed:
         self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
-        """Fetch changes, unless the user has never opened the inbox. Group the rows again if marks have changed."""
+        """Fetch changes if the user has ever opened the inbox. Regroup the rows if marks changed or a snooze ended."""
         if self._last_count is not None:
             self.start()
         if self.loader is not None:

@@ -418,7 +418,7 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread, or its block if the thread was deleted. Return False if this view shows neither."""
+        """Select the thread of `comment`. Return False if this view cannot show it, or if it was deleted (None)."""
         return False
 
     def go_to_block(self, at: Discussion, page_id: str | None, block_key: str) -> bool:

@@ -320,7 +320,7 @@ def render_conflict(
 def render_page_conflict(
     context: LayoutContext, conflict: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict about a whole page, and what each choice does."""
+    """Render a conflict about a whole page, and what each choice does. `numbering` is (number, number of conflicts)."""
     styles, choice = context.styles, decision.choice
     lines = [*wrap_text(conflict.description, styles.text, width), Line([])]
     if all(conflict.effects):

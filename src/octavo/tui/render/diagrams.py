@@ -77,8 +77,8 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """Yield each drawing in the output of the drawing program, as a tuple of its lines. Skips drawings that are too
-    large. Stops at the first malformed line."""
+    """Yield each drawing in the output of the drawing program, as a tuple of its lines. Skips drawings that are
+    empty or too large. Stops at the first malformed line."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)

@@ -301,7 +301,7 @@ def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: S
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return the parent of an item, step, tab, update or column, without its other children. Else return `block`."""
+    """For an item, step, tab, update or column, return its parent with no other children. Else return `block`."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block

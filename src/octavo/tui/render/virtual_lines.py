@@ -80,7 +80,7 @@ class VirtualLines(Generic[U]):
         return self._is_exact.count(0)
 
     def estimated_chunks(self) -> list[int]:
-        """Return the indexes of the chunks that are not rendered yet, so that their height is estimated."""
+        """Return the indexes of the chunks whose height is estimated, because the chunks are not rendered yet."""
         return [index for index, is_exact in enumerate(self._is_exact) if not is_exact]
 
     def lines_above(self, index: int) -> int:

@@ -53,7 +53,7 @@ class SiteSnapshot:
 
 
 async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
-    """Load a site, its structure, share links and redirects. Raises ApiError if site or structure cannot be loaded."""
+    """Load a site, its structure, and the numbers of links and redirects. Raises ApiError without site or structure."""
     site, structure, link_list, site_redirects = await asyncio.gather(
         live.send(sites.Get(at=site_ref)),
         live.send(site_structure.Get(at=site_ref)),

@@ -220,7 +220,7 @@ class Resource(Generic[M]):
     add_item: Callable[[Shell, Any], None] | None = None
     """Asks which kind of item to create. Called with a `CurrentTable`. None if the list has only one kind of item."""
     route: Callable[[M], Route | None] = lambda item: None
-    """Returns what enter opens for an item. None if enter shows the tables inside the item, a dialog or details."""
+    """Returns the route that enter opens for an item. None if enter shows the item's tables, a dialog or details."""
     lookups: tuple[type[Operation[Any]], ...] = ()
     """Other operations to load: for the names of IDs in the rows, for `derive_items` or for `prepare_undo`."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (

@@ -229,8 +229,8 @@ _Send: TypeAlias = Callable[[], Coroutine[Any, Any, SendResult[Any]]]
 
 
 def _undo_of(title: str, sends: Sequence[_Send], message: str) -> DirectUndo:
-    """Return an undo that calls `sends` until a request fails. The result of a failed undo is the undo of the requests
-    that can still be sent, or None."""
+    """Return an undo that calls `sends` until a request fails. Then the `result` of its SendResult is a new undo for
+    the requests that can still be sent. None if there are none, or if the first request can be tried again."""
 
     async def undo() -> SendResult[Any]:
         for number, send in enumerate(sends):

@@ -51,7 +51,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
 """Label and color of a redirect with a problem, by problem."""
 MAX_REQUESTS = 20
-"""Maximum number of paths that one link test resolves on the server, and of page lists that the redirects load."""
+"""Maximum number of paths that a link test resolves on the server, and of page lists that the redirect table loads."""
 
 
 class MarkedRedirect(redirects.Redirect):

@@ -330,7 +330,7 @@ def _move(
     find_position: Callable[[SiteStructure, MovablePart], Position | None],
     message: str,
 ) -> None:
-    """Move `part` to the position that `find_position` returns for the structure of the site and the part."""
+    """Move `part` to the position that `find_position` returns (None: it stays). Show `message` after the move."""
     live, list_op, name = app.session.live, site_structure.Get(at=target.site_ref), title_of(part)
     undo: DirectUndo | str = (
         f"You cannot undo this move by pressing u because {name} was the only item in its section or group."

@@ -178,7 +178,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[InfoRow], bool]:
-    """Return the rows about the merge rules, and True if a rule blocks outdated change requests."""
+    """Return the rows about the merge rules, and whether the user must update the change request before merging."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:
@@ -359,8 +359,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request in a list. `main` is the ID of main's revision, None for the current one.
-    Changes loaded before `since` are loaded again. None if a required revision cannot be read. Raises ApiError."""
+    """Predict the merge of a change request in a list. `main` is the ID of a revision, or None for the current one.
+    Load changes again that were loaded before `since`. Return None if a revision cannot be read. Raises ApiError."""
     changes = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changes, main=main)
     if not prediction.is_known:

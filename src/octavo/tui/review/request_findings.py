@@ -92,7 +92,7 @@ class RequestFindings:
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
         """Findings of the linters by page key, with the old and new text that the linters checked."""
         self._failures: set[str] = set()
-        """Failures of linters that were already shown."""
+        """Messages of linter failures that were already shown."""
         self._runs_all_linters = False
         """True if all linters run, including linters that are not automatic."""
         self.is_checking = False

@@ -374,7 +374,7 @@ class StatusLoader:
         self._loading.clear()
 
     def drop_outdated(self) -> None:
-        """Drop failed predictions, and the status of change requests that are not followed. Both are loaded again."""
+        """Drop failed predictions, and the status of change requests that are not followed. Both will load again."""
         for name in [each for each in self._loaded if each not in self._followed]:
             del self._loaded[name]
         for loaded in self._loaded.values():

@@ -217,7 +217,7 @@ def edit_text(
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
-    """Edit the kept file of an earlier edit again. Return what the user saved. `run_editor` explains `save_text`."""
+    """Edit the file of an earlier edit again. Return what the user saved. `run_editor` explains `save_text`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor_command(os.environ)

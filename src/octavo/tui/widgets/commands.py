@@ -94,7 +94,7 @@ class Command(Generic[T]):
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
     """Returns the label if it depends on the target, such as `Leave tour`. None for the usual `title`."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns False if the target does not have this command. A parent may then use the key."""
+    """Returns False if the target does not have this command. A parent widget may then use the key."""
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the key bar should hide the command for this target. Its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False

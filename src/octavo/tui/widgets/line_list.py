@@ -653,7 +653,7 @@ class ItemPainter:
         ]
 
     def strip_of_line(self, line: int, width: int) -> Strip:
-        """Return the strip for a line of the list, counted from the first item even if that is scrolled away."""
+        """Return the strip for a line of the list. Line 0 is the first line of the list, even if scrolled away."""
         widget = self._list
         if line >= widget.line_count:
             return self.make_strip(Content(""), width)
