@@ -331,7 +331,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _field_path(error: ErrorDetails, given: Any) -> str:
-    """Return the name of a field for messages, such as `position.before.space` or `changes[0].title`."""
+    """Return the path of the wrong field in `given`, such as `position.before.space` or `changes[0].title`."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):
         is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value

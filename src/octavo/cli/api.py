@@ -73,7 +73,7 @@ class ArgumentFiles:
     is_stdin_read: bool = False
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file, or of standard input for `-`. Raises Failure."""
+        """Return the content of a file, or of standard input for `-`. Raises Failure, also if `-` is read twice."""
         if name == "-":
             if self.is_stdin_read:
                 raise Failure("Standard input is used twice. Use a file for one of the two values.", USAGE)

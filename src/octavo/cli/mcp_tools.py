@@ -340,8 +340,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref", max_count:
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return `row` without the first `offset` blocks of its first page, and without the last blocks that do not
-    fit. Then `next` and `nextOffset` are the page and the block to continue with. A too long first block is cut."""
+    """Return `row` without the first `offset` blocks of its first page. If the result is too long, omit the last
+    blocks: `next` and `nextOffset` are then the page and block to continue with. A too long first block is cut."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept_pages: list[dict[str, Any]] = []
     for page in row["pages"]:

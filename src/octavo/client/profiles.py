@@ -233,7 +233,7 @@ class Access:
     profile: Profile | None
     source: Source
     token: SecretStr | None = None
-    """The token from the environment. None if it must be read from its store, or if there is none."""
+    """The token from the environment. None if the token must be read from a token store, or if there is no token."""
     problem: str = ""
     """Sentences about unreadable profiles. Empty if a profile or a token was found."""
 

@@ -241,7 +241,7 @@ async def discard(response: StreamedResponse) -> None:
 
 
 async def error_message(response: StreamedResponse, host: str) -> str:
-    """Return the error message in the body of a response, sanitized. Empty if there is none."""
+    """Return the sanitized error message in a response's body. Empty if there is none, or if the body is unreadable."""
     try:
         body = await read_body(response, MAX_ERROR_BYTES, host, asyncio.Lock().acquire)
         return message_in(body, response.headers)

@@ -307,7 +307,7 @@ def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_i
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version that `store_unsent_text` has stored for `entry_id` still exists."""
+    """Return whether the draft `key` still has the version that `store_unsent_text` stored for the entry `entry_id`."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 

@@ -131,7 +131,7 @@ class UnknownCounts:
     replies: int = 0
     """Number of threads whose replies are not loaded."""
     is_loading: bool = False
-    """True while these responses are being loaded in the background."""
+    """True while the missing responses are being loaded in the background."""
 
     @property
     def summary(self) -> str:

@@ -310,8 +310,8 @@ class OfflineSpaces:
             self._save_or_delete(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Store the result of a download. If all needed responses are known, unpin the other responses in `pinned`,
-        whose keys are URLs. Return False if Octavo must try again later."""
+        """Store the result of a space's download. If it is known which responses the space needs, unpin the others in
+        `pinned`, whose keys are URLs. Return False if Octavo must try again later."""
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failure_by_url = {each.needed.url: each for each in syncer.failures(planner.owner)}
         failure = failure_by_url.get(planner.needed_space.url)

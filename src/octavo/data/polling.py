@@ -41,7 +41,7 @@ MAX_RECHECKED_HIDDEN = 2
 MAX_FAILED_POLLS = 6
 """Number of failed polls in a row after which the interval between polls does not grow any more."""
 MAX_FAILED_POLLS_OFFLINE = 1
-"""While the server cannot be reached, the interval grows only up to this number of failed polls."""
+"""`MAX_FAILED_POLLS` while the server cannot be reached: Octavo then polls soon after the connection is back."""
 MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose status a poll fetches one by one."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)

@@ -168,7 +168,7 @@ class ResponseCache:
         self._write(insert)
 
     def drop_version(self, url: str) -> None:
-        """Delete the version of a response that cannot be read from disk, so that it is fetched again."""
+        """Delete the version of the response at `url`. Octavo then fetches the response again."""
         self.versions.pop(url, None)
         self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", url)
 
@@ -369,8 +369,8 @@ class ResponseCache:
 
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest responses until the
-        others have at most `max_bytes`. Pinned responses stay, and do not count. Finally, delete versions that
-        have no response, except recent versions with an error."""
+        others have at most `max_bytes`. Pinned responses stay, and do not count. Finally, delete the
+        versions of responses that are not stored, except recent versions with an error."""
         parameters = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}",

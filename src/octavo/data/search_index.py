@@ -498,7 +498,7 @@ class IndexedDocument(NamedTuple):
     """Timestamp of when Octavo last loaded the document. 0 if only its title was loaded."""
 
     def differs(self, document: SearchDocument) -> bool:
-        """Return whether `document`, which has the same key, differs from the indexed document."""
+        """Return whether `document` differs from this entry: by text hash, or if it has none, by title or paths."""
         if document.text_hash:
             return self.text_hash != document.text_hash
         indexed_values, new_values = ((each.title, each.about, each.path, each.git_path) for each in (self, document))

@@ -101,7 +101,7 @@ class StateDb:
         process does not read such a value, for example the space on screen, from disk again."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """`check_changed` calls this if any Octavo process has written to the file."""
+        """Observers that `check_changed` calls if any Octavo process, this one too, has written to the file."""
         self._file = ReplaceableFile(None)
         try:
             self._connection = self._open(self._path, migrations)

@@ -354,7 +354,7 @@ class BlockTree:
         return finished_blocks
 
     def finish(self, line: int) -> DraftBlock:
-        """Close all open blocks, and return the root. `line` is the line after the end of the page."""
+        """Close all open blocks, report unclosed tags, and return the root. `line` is the line after the page's end."""
         for key, draft in self._open[1:]:
             self.report(draft.first_line, f"{_describe(key)} is not closed.", _tag_start(key))
         self._close_from(1, line)

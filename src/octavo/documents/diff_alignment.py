@@ -201,8 +201,8 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_ids_of_copies(
     gaps: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node], movable_ids: Set[int]
 ) -> set[int]:
-    """Return the look IDs of blocks that did not move, although a distant block is equal: they were edited in place. An
-    edit counts only if exactly one of the old and the new block is in `movable_ids`."""
+    """Return the IDs in `movable_ids` of blocks that did not move, although a distant block looks equal. In a gap, such
+    a block replaced a similar block, or was replaced by it. The ID of the similar block is not in `movable_ids`."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
     # A copy that was found may leave only one movable block in the previous or next edit. So search in both directions.
@@ -474,7 +474,7 @@ _MAX_COMPARED_SECTIONS = 4000
 _MIN_SECTION_LENGTH = 60
 _MAX_SECTION_TEXT = 400
 _MIN_SECTION_SIMILARITY = 0.75
-"""Minimum similarity of the text of a moved section if its title changed."""
+"""Minimum similarity of the texts of two sections with different titles, so that they count as the same section."""
 
 
 class _Section(NamedTuple):
@@ -621,7 +621,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     for i in range(len(old)) if 0 < len(old) * len(unmatched_indexes) <= _MAX_COMPARED_SECTIONS else ():
         if i not in counterparts and len(before[i]) >= _MIN_SECTION_LENGTH:
             previous = max((j for other, j in counterparts.items() if other < i), default=-1)
-            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # Of equal sections, prefer the next.
+            unmatched_indexes.sort(key=lambda j: (j < previous, j))  # Prefer the next of equal sections.
             index = most_similar(before[i], [after[j] for j in unmatched_indexes], _MIN_SECTION_SIMILARITY)
             if index is not None:
                 pair(i, unmatched_indexes[index], _MIN_SECTION_SIMILARITY)

@@ -256,7 +256,7 @@ def _drafts_around(
 def _old_parts(
     old: _TextVersion, new: _TextVersion, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Return for each new text a node with the old words at its place. The keys are the `id()` of the new nodes."""
+    """Return a node with the old words that correspond to each new text. The keys are the `id()` of the new nodes."""
     partners = {
         i: j
         for each in ranges

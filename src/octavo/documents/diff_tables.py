@@ -180,7 +180,7 @@ def _named_rows_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""Minimum share of a row's text that is in another row. Otherwise, the rows were not joined or split."""
+"""Minimum share of a removed row's text that another row has gained, if the rows were joined. Also for split rows."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 

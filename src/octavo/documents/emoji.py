@@ -138,7 +138,7 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return what `find` returns for a name, or for the usual name of an alias. None if both are unknown."""
+    """Return the code from `find` for a name, or for the usual name of an alias. None if `find` knows neither name."""
     code = find(name)
     for pattern, usual_name in _ALIASES:
         if code is None and re.fullmatch(pattern, name):

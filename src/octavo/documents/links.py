@@ -502,7 +502,7 @@ class PageReference:
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
-    """Use of the URL in the block, the first if there are several. `link` for reusable content and specifications."""
+    """Use of the URL in the block (of several, the first use). `link` for reusable content and specifications."""
     lines: tuple[int, int] = (0, 0)
     """First line of the block in the source, counted from 0, and the line after the last, as in `Block.lines`."""
 
@@ -556,7 +556,7 @@ def images_without_text(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def repeats_address(run: Run) -> bool:
-    """Return True if a link text only repeats its URL, path or file name, is empty, or is a placeholder (`mention`)."""
+    """Return True if a link's text is empty, a placeholder (`mention`), the URL, or the path or name of a file."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in PLACEHOLDER_TEXTS:
         return bool(address)

@@ -655,8 +655,8 @@ def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanne
 
 
 def _is_cjk_boundary(outside: str, mark: str, inside: str) -> bool:
-    """Return whether `mark` may open or close emphasis, because the character `outside` is a CJK letter. The character
-    `inside` must be a punctuation mark, or if `mark` is `_`, no white space."""
+    """Return whether `mark` may open or close emphasis between a CJK letter, `outside`, and the character `inside`. For
+    `_`, `inside` may be anything except white space. For other marks, it must be punctuation. Always False for `__`."""
     if isWhiteSpace(ord(inside)) or outside < _FIRST_CJK or mark.startswith("__"):
         return False
     is_letter = any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)

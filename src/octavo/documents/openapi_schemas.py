@@ -98,7 +98,7 @@ class SchemaReader:
     def read_field(
         self, name: str, schema: Any, required: bool, ancestor_references: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema, with nested fields. References in `ancestor_references` are not followed."""
+        """Return the field for a schema, with nested fields unless the schema refers to any `ancestor_references`."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)

@@ -316,9 +316,9 @@ class DuplicatePage:
 
     id: str
     titles: tuple[str, str]
-    """The titles of the sibling and of this page."""
+    """The title of the sibling, then the title of the page `id`."""
     paths: tuple[str, str]
-    """The paths of the sibling and of this page."""
+    """The path of the sibling, then the path of the page `id`."""
     is_other_in_main: bool
 
 

@@ -74,8 +74,8 @@ class SourceBlock:
     move: Move | None = None
     """If this side moved the block here, its blocks in the base and on the other side. Otherwise None."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """If the other side moved this block away: the blocks of this side at the old position, which are merged at the new
-    position. Else None."""
+    """If the other side moved this block away: the blocks with which this side replaced the block, and which are
+    merged at the new position. Else None."""
 
     @cached_property
     def source(self) -> str:

@@ -335,7 +335,7 @@ class ThreadAnchors:
 
     @cached_property
     def leaves(self) -> list[tuple[str, str]]:
-        """Keys and normalized texts of the blocks that have text, apart from the text of their children."""
+        """Key and normalized text of each block that has text of its own, including the texts of its children."""
         return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
 
 
@@ -364,7 +364,7 @@ class TwoVersionAnchors:
         return {**threads_by_key, "": remaining_threads} if remaining_threads else threads_by_key
 
     def word_change(self, thread: Comment) -> WordChange:
-        """Return what the new version did to the words that a thread quotes. Empty if they are unchanged."""
+        """Return `changed` or `gone` if the new version changed or deleted the words quoted by a thread. Else empty."""
         if self._new.has_other_words(thread):
             return "changed"
         if not self.is_outdated(thread):

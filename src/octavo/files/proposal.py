@@ -289,7 +289,7 @@ class _Sender:
         moves = {placement.id: placement for placement in self.plan.placements if not placement.is_new}
         for placement in self.plan.placements:
             if placement.parent_id in [inserted.id for inserted in self._current_insertions]:
-                await self._flush()  # The parent is a new page. Its edit must be sent first.
+                await self._flush()  # The parent is a new page, so send its insertion first.
             if placement.is_new:
                 await self._insert(placement)
             else:
@@ -362,7 +362,7 @@ class _Sender:
 
     @property
     def completed_pages(self) -> dict[str, str]:
-        """IDs of the pages that the change request has as they are in the folder, by path."""
+        """IDs by path of the new and edited pages that are now the same in the change request and in the folder."""
         plan_ids = {*self.ids, *self.plan.sent_edits, *(self._sent_ids & self.plan.edits.keys())} - self._pending.keys()
         paths = {plan_id: self._path(plan_id) for plan_id in plan_ids}
         return {path: self.ids.get(plan_id, plan_id) for plan_id, path in paths.items() if path}

@@ -60,7 +60,7 @@ _IMPLIED_ENDS = {
 }
 """For an HTML start tag: the elements that it closes, and the elements at which the search for open elements stops."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements, from the innermost on, in which a start tag looks for elements to close."""
+"""Maximum number of open elements that are searched, innermost first, for elements that a start tag closes."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()"""
     r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^#(?=#{1,5}[^#])|^\[(?=[^\]\n]*\]:)"""

@@ -172,7 +172,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
 }
 """Functions that format findings, by the value of `--format`. They get the findings, and each file's text by path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
-"""Formats in which each file can be printed as soon as it was checked."""
+"""Formats that can print the findings of each file as soon as the file is checked."""
 
 
 NEVER = "never"

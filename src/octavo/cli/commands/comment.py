@@ -289,7 +289,7 @@ def _run_reply(options: argparse.Namespace) -> int:
 
 
 async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:
-    """Send a reply to the thread of the command line, and print it. Raises ApiError, Failure or NotSaved."""
+    """Send a reply to the thread `options.thread`, and print the reply. Raises ApiError, Failure or NotSaved."""
     await prepare_writes(session)
     if await tell_if_run_before(session, options):
         return

@@ -105,7 +105,7 @@ class OutboxDelivery:
         self._may_arrive_for = may_arrive_for
 
     async def deliver(self, entry: OutboxEntry) -> None:
-        """Check a queued entry, send it unless it is already done or its target has changed, and store the result."""
+        """Check a queued entry. Send it unless it is too old or done, or its target has changed. Store the result."""
         try:
             await self._account.load_user_id()
         except ApiError as error:

@@ -439,7 +439,7 @@ def start(
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
     """Record that a queued entry is being sent. If the thread ID of the entry is temporary, `thread_id` replaces it.
-    `baseline` and `newest_at` come from the check before sending."""
+    `baseline` and `newest_at`, as in `WriteAttempt`, come from the check before sending."""
     entry = _require_state(entry, "queued")
     if thread_id:
         entry = set_thread(entry, thread_id)

@@ -308,7 +308,7 @@ class OutboxEntries:
     async def apply_to_all(
         self, entry_ids: Sequence[str], change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a transition to entries in one transaction. Return the changed entries. Call `on_entry` for each."""
+        """Apply a transition to entries in one transaction. Call `on_entry` for changed entries, and return these."""
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -253,7 +253,7 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
-    """Yield files in `subfolder` of `root`, then of `top`, as paths relative to `root`. Hidden files are left out."""
+    """Yield the visible files below `root / subfolder`, then below `top / subfolder`, as paths relative to `root`."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / subfolder):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)

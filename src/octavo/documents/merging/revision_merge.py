@@ -431,7 +431,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the revisions and texts show all `changes` of the server. If not, do not trust `is_on_main`."""
+    """Return whether the revisions and texts have all `changes` of the server. If not, `is_on_main` may be wrong."""
     base, _, request = revisions
     shown_keys = {_change_key(change) for change in changes_between(base, request)}
     shown_keys |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}

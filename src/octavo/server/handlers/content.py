@@ -103,7 +103,7 @@ def _organization(context: RequestContext, at: ContentRef) -> str:
 
 
 def app_url(context: RequestContext, at: ContentRef) -> str:
-    """Return the URL at which people open a space, change request or revision."""
+    """Return the URL that opens a space, change request or revision in a web browser."""
     space = f"/o/{_organization(context, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():

@@ -113,7 +113,7 @@ class SiteView:
         }
 
     def present_group(self, group: Json) -> Json:
-        """Convert a stored group to the API resource, with the sections and groups that the caller can see."""
+        """Convert a stored group to the API resource, with the sections and groups in it that the caller can see."""
         children = self._children(group["id"])
         sections = [child for child in children if child["object"] == "site-section"]
         return {**_public_fields(group), "sections": sections, "children": children}

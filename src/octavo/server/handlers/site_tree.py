@@ -115,7 +115,7 @@ def site_path(at: SiteRef) -> str:
 
 
 def load_site(context: RequestContext, path: str) -> SiteTree:
-    """Return the site stored at `path`. Raises MissingResource if there is none."""
+    """Return the site stored at `path`, with its parts and their spaces. Raises MissingResource if there is none."""
     site = context.store.get(path)
     site_spaces: dict[str | None, StoredSiteParts] = defaultdict(list)
     sections_and_groups: dict[str | None, StoredSiteParts] = defaultdict(list)

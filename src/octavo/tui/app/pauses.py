@@ -59,7 +59,7 @@ class Garbage:
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection, as the user is active."""
+        """Postpone a planned garbage collection, because the user is active."""
         if self._pause.is_waiting:
             self._pause.start(PAUSE, self._wake_and_collect)
 

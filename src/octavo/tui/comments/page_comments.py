@@ -65,7 +65,7 @@ class DiscussionView(Protocol):
         """Select the block of a thread. Return False if this page does not have that block."""
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """Return the threads on a block and in it. For the line of a thread in a diff, return only this thread."""
+        """Return the threads on a block and its descendants. For a thread's line in a diff, return only this thread."""
 
     def outdated_note(self, thread: Comment) -> str:
         """Return a sentence about changes to the block of a thread since the comment, or an empty text."""

@@ -314,7 +314,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the message after your last one in an open thread. Otherwise, return `len(messages)`."""
+        """Return the index after your last message. `len(messages)` if you wrote none, or if the thread is not open."""
         me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread
@@ -421,4 +421,4 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             and self._replies.value.next
             and (op := self.subscriptions.operation("replies"))
         ):
-            self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
+            self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # a list

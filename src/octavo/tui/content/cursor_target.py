@@ -72,7 +72,7 @@ class CursorTarget:
 
     @property
     def models(self) -> Sequence[Model]:
-        """The target page and its space, if they are loaded. The open page also if it was deleted meanwhile."""
+        """The target page and its space, if they are loaded. An open page is included even after it was deleted."""
         pages, page, open_page = self._panes.pages, self.page, self._panes.page
         page_model = pages.find(page[0]) if pages is not None and page is not None else None
         if page_model is None and page is not None and open_page is not None and open_page.id == page[0]:

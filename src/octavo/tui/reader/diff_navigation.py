@@ -332,8 +332,8 @@ class DiffNavigation:
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, chunk_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the selectable rows below `block` in its chunk, then the threads, drafts and findings below that chunk.
-        If `step` is -1, yield the rows above."""
+        """Yield the selectable rows below `block` in its chunk, then those of later chunks of the page with threads,
+        drafts or findings. If `step` is -1, yield the rows above `block`, upwards."""
         chunks, page_chunk_range = self.contents.shown_diff.chunks, self.page_chunk_range
         return self.cursor.spans_from(
             chunk_index, block, step, lambda index: index in page_chunk_range and bool(chunks[index].threads)

@@ -317,7 +317,7 @@ class DiffView(Reader):
         return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
     def reset_lines(self, *, position: ReadingPosition | None = None) -> None:
-        """Replace all lines. If the new width of the terminal needs another layout, build the diff again instead."""
+        """Replace all lines. If the diff now needs another layout, such as unified if narrow, build the diff again."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.build_all()  # The new width of the terminal needs another layout.
             return

@@ -147,7 +147,7 @@ class SectionBuilder(DiffBuilder):
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Show `sections`, or the same pages again if None. The selected block stays in its row."""
+        """Show `sections` (if None, the current sections with their new lines). The selected block stays in its row."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page

@@ -115,7 +115,7 @@ class _Container:
     named_block: Block | None = None
     """Innermost container that has a name, such as a tab. None outside of such containers."""
     title_heading: Block | None = None
-    """Heading that is used as the name of the container. None if the container does not begin with a heading."""
+    """Heading at the beginning of this container. None if it begins with another block, or if it has no name."""
     old_ancestors: tuple[Block, ...] = ()
     """Containers of the content in the old version, outermost first."""
     ancestors: tuple[Block, ...] = ()

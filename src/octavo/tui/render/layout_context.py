@@ -248,7 +248,7 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """Return a text with non-breaking spaces. Unchanged if longer than 40 letters, or if only ASCII may be painted."""
+    """Return `text` with non-breaking spaces. Unchanged above 40 characters, or if only ASCII may be painted."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
@@ -404,7 +404,7 @@ def path_to_block(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """Return the slug of a tab, else its title. Tabs with the same slug are selected together."""
+    """Return the folded slug of a tab, else its folded title. Tabs with the same slug are selected together."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 

@@ -253,7 +253,7 @@ class _SearchedText(NamedTuple):
     cell: int
     text: str
     distance: int | None
-    """Distance from the visible part of the line, counted as in `HiddenText.start`. None if the text is visible."""
+    """For text out of view, its distance in cells from the visible part (`HiddenText.start`). Else None."""
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:

@@ -136,7 +136,7 @@ class ChunkLayout(NamedTuple):
     line_width: int
     deferred: DeferredContent | None = None
     key: tuple[Any, ...] = ()
-    """Two layouts of a diff with equal keys render the same lines. Empty if the content is not a diff."""
+    """Key of the layout of a diff. Layouts with equal keys render the same lines. Empty if the content is no diff."""
 
     def recording_renderer(self, missing: dict[int, MissingContents]) -> Callable[[Any], list[Line]]:
         """Return a function that renders a chunk. It stores missing deferred content in `missing`, by `id(chunk)`."""

@@ -47,7 +47,7 @@ class FormResult:
 
 
 def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return the text of each field before the user types, by field name. None stands for null."""
+    """Return the text of each field before the user types, by field name. The text is None for the value null."""
     return {field.name: _initial_text(field, item) for field in fields}
 
 

@@ -309,7 +309,7 @@ MAX_POSITIONS = 200
 
 
 _Marks: TypeAlias = tuple[str, frozenset[str], frozenset[str]]
-"""Revision, keys of the pages that you viewed there, and keys of the pages that changed after you viewed them."""
+"""A revision, keys of the pages that you viewed in it, and keys of the pages that changed after you viewed them."""
 
 
 class ViewedMarks:

@@ -176,7 +176,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
-    """Open the dialog that submits a review with a comment and your pending comments."""
+    """Open the dialog that submits a review: the verdict `status`, a comment, and your pending comments."""
     change_request, at, name = target.change_request, target.at, target.name
     is_approval, pending_comments = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")

@@ -78,7 +78,7 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits of all choices. A page that is kept below a deleted page moves to the position of that page."""
+    """Return the edits for all choices. A kept page below a deleted page moves to the position of the deleted page."""
     resolved_conflicts = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deletions = [each for each in resolved_conflicts if isinstance(each.edit(choices[each.name]), DeletePage)]
     deletions.sort(key=lambda each: len(each.subpage_ids))

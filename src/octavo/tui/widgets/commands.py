@@ -98,7 +98,7 @@ class Command(Generic[T]):
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the key bar should hide the command for this target. Its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Returns True if the command, such as signing in, can help after a failure. The error then shows its key."""
+    """Returns True if the command, such as signing in, can help after a failure. Errors then show the command's key."""
     shown: bool = True
     """True if the key bar may show the command. If False, the key bar shows it only if a `KEYBAR` has its ID."""
     key_display: str | None = None

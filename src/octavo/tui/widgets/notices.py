@@ -64,8 +64,8 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notification for `seconds` (if None, the time for its `tone`), and return its number. Of the earlier
-        notifications, keep only the newest with another text. With `undo`, it offers to undo the last action."""
+        """Show a notification for `seconds` (if None, the time for its `tone`), and return its number. Remove
+        earlier ones with this text, and the oldest above `MAX_NOTICES`. `undo` offers to undo the last action."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
