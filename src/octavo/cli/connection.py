@@ -172,7 +172,7 @@ def check_message(options: argparse.Namespace) -> None:
 
 
 def text_option(options: argparse.Namespace) -> str | None:
-    """Return the text of `-m` or `-F`. None if there is neither. Raises Failure."""
+    """Return the text of `-m` or `-F`. None if there is neither. Raises Failure for `-m -` or an unreadable file."""
     check_message(options)
     if options.message is not None:
         return str(options.message)

@@ -107,7 +107,7 @@ def write_out(text: str) -> None:
 
 @contextmanager
 def ignore_closed_pipe() -> Iterator[None]:
-    """Ignore that the reader of standard output has ended, because a command must still make its other changes."""
+    """End the `with` block without error if the reader of standard output has ended. The command then continues."""
     try:
         yield
     except Failure as failure:

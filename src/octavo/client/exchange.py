@@ -61,7 +61,7 @@ class ExchangeContext:
 
 
 class _RetryNeeded(Exception):
-    """The request must be sent again after `delay` seconds."""
+    """Raised if the request must be sent again after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
         self.delay = delay

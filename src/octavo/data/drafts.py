@@ -259,7 +259,7 @@ class Drafts:
 
 
 _RETURNED_PREFIX = "returned-"
-"""Prefix of `writer` in versions that no running process owns, such as the texts of writes that were not sent."""
+"""Prefix of `writer` for versions of drafts that no running process edits, such as the texts of unsent writes."""
 StoredDraft = tuple[str, str, str, int, float]
 """A row of the table `drafts`: key, writer (a process or a returned write), text, revision, and save time."""
 

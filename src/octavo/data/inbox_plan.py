@@ -131,7 +131,7 @@ def is_of_content(op: Operation[Any]) -> bool:
 
 
 class Priority(IntEnum):
-    """Order in which responses for the inbox are fetched if their rank is the same. The smallest number is first."""
+    """Order in which responses for the inbox with the same `Rank` are fetched. The smallest number is first."""
 
     REQUESTED_REVIEWERS = 0
     MY_REVIEWS = 1

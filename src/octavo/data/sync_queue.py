@@ -176,7 +176,7 @@ class SyncQueue:
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
         """For each rank, the responses that may be fetched now: `NeededResponse.order` by URL."""
         self._general_failures: set[str] = set()
-        """URLs of requests that failed for a reason that affects all requests. They are retried after the pause."""
+        """URLs of requests that failed for a reason that affects all requests. They are retried after this pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
         self.paused_by: BaseException | None = None
         """The error that caused the last pause. None as soon as the server responds again."""

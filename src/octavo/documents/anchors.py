@@ -88,7 +88,7 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
     if link_anchor in candidates:
         return link_anchor
     for strictness in (3, 2, 1, 0):
-        key = _comparison_key(link_anchor, strictness or 1)  # Only a heading may lose its Korean letters.
+        key = _comparison_key(link_anchor, strictness or 1)  # At 0, only the headings lose their Korean letters.
         matches = (each for each in candidates if _comparison_key(each, strictness) == key)
         if key and (matching_anchor := next(matches, None)) is not None:
             return matching_anchor

@@ -240,7 +240,7 @@ class Diff:
     metadata: tuple[AttributeChange, ...] = ()
     """The changes in the front matter."""
     unseen_lines: int = 0
-    """Number of source lines that differ although the pages look the same. Else 0."""
+    """Number of source lines that differ although the pages look the same. 0 if the pages look different."""
     size: ChangeSize = ChangeSize()
 
     @property

@@ -167,7 +167,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response with its description as an attribute instead of children. Also return the other children."""
+    """Return the block of a response with its description as an attribute. Also return the other children."""
     descriptions = [
         child
         for child in node.children

@@ -152,8 +152,8 @@ def row_pairs(
 def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return names for the rows in both tables, by `id()` of the old and of the new row. Names are the texts in the
-    first column in which at least half of the rows of each table have a unique text. Empty without such a column."""
+    """Return names of rows, by `id()` of the old and of the new row. A name is a text that is unique in both tables, in
+    the first column in which at least half of each table's rows have a unique text. Empty without such a column."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue

@@ -119,7 +119,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join changes that are separated only by white space and at most two characters (or one of `LETTER_WORDS`)."""
+    """Join changes that are separated by white space and at most two characters, or only one if from `LETTER_WORDS`."""
     joined_ranges: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         is_inner = 0 < index < len(ranges) - 1

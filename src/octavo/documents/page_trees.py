@@ -256,7 +256,7 @@ def page_slug(title: str) -> str:
 
 
 def leading_heading(markdown: str) -> str | None:
-    """Return the text of the heading of level 1 with which `markdown` begins. None if it begins otherwise."""
+    """Return the text of the heading of level 1 with which `markdown` begins. None if it is missing or empty."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
     heading_match = _HEADING.fullmatch(line[:MAX_HEADING])
     return (inline_text(heading_match[1]) or None) if heading_match else None
@@ -602,8 +602,8 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return (name, old value, new value) for a move: `place` and the titles of two parents. For a move within one
-    parent, return `position` and two constant texts."""
+    """Return (name, old value, new value) for a moved page: `place`, and the titles of the old and the new parent. If
+    the parent is the same, return `position` and two constant texts."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:

@@ -129,8 +129,8 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
-"""What a connection waits for: `head` and `body` are parts of a request. In `response`, the client reads, and in `end`,
-the client must close the connection. `handled` waits for the handler, and `idle` for the next request."""
+"""What a connection waits for: the `head` or `body` of a request (or of the next request: `idle`), the handler
+(`handled`), or the client, which must read the `response` or close the connection (`end`)."""
 
 
 class _Connection(H11Protocol):

@@ -243,8 +243,8 @@ def find_created(
 def is_applied(
     attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, was_sent: bool = False
 ) -> bool:
-    """Return whether a comment has all values that the write sets. With `was_sent`, the text may differ in
-    markup, unless the write itself may change only markup."""
+    """Return whether `current` has all values that the write sets. If `was_sent`, the markup of the text may differ.
+    The markup must be equal if the write may change only markup. False if reactions need `my_id`, but it is None."""
     op, my_id, old_text = attempt.op, attempt.my_id, attempt.expected.text
     if op.body is not None and normalize(current.body.text) != normalize(op.body.markdown):
         changes_letters = old_text is not None and not _has_same_letters(old_text, op.body.markdown)

@@ -76,8 +76,8 @@ async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created_revision: Revision | None
 ) -> tuple[str | None, str | None]:
     """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
-    unknown. The second is also None if the edit has overwritten nothing. Fetch `head` and `created_revision`, the
-    revision of the edit, if these arguments are None."""
+    unknown. The overwritten revision is also None if there is none, or without `expected_revision`. If `head` or the
+    revision of the edit, `created_revision`, is None, fetch it."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created_revision is None and head is not None:
@@ -154,8 +154,8 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent_edit: SendResult[None], written_texts: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Return the saved texts. If `sent_edit`, the edit of `written_texts`, has overwritten texts of another user, save
-    merged texts first. Texts that could not be merged are in `conflicts`. Raises ApiError."""
+    """Return the saved texts. If `sent_edit` saved `written_texts` over texts of another user, save merged texts first.
+    Texts that could not be merged are in `conflicts`. `warning` is set if a text may be lost. Raises ApiError."""
     if sent_edit.replaced_revision is None or sent_edit.revision is None:
         return SavedTexts(sent_edit.revision, written_texts)
     texts, conflicts, repairs = dict(written_texts), dict[str, Raw](), dict[str, WrittenText]()

@@ -366,7 +366,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """`ordering_key`, and the thread or page. Writes to it are sent in order, except those that need the user."""
+        """`ordering_key`, and the thread or page. Writes to one target are sent in order, unless they need the user."""
         return self.ordering_key, self.traits.thread_id or f"page {self.traits.page_id}"
 
 
@@ -408,7 +408,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Move the times of an entry back, because the clock was set back."""
+    """Move the times of an entry back, so that `requested_at` is `now`, because the clock was set back."""
     entry = _require_state(entry, "queued", "unknown")
     shift = entry.requested_at - now
     names = ("due_at", "started_at", "may_arrive_until")

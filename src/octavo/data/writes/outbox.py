@@ -257,7 +257,7 @@ class Outbox:
         removal.forget()
 
     async def move_comment(self, entry_id: str, op: comments.Create) -> None:
-        """Move an unsent comment to the block of `op`, if the comment still has the text of `op`. Raises NotSaved."""
+        """Move an unsent comment to the block of `op`. Do nothing if their texts differ. Raises NotSaved."""
 
         def move(entry: OutboxEntry) -> OutboxEntry:
             if entry.traits.text != op.body.markdown:
@@ -566,7 +566,7 @@ def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
     """Return the result of undoing an entry, and a list with the write that undoes it. The list is empty if the entry
-    cannot be undone, or not yet."""
+    cannot be undone, or must be sent first."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

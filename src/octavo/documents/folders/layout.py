@@ -220,7 +220,7 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the front matter lines of `existing`, with `values` as the values of all `API_KEYS`. Other keys stay."""
+    """Return the front matter lines of `existing` with `values` for all `API_KEYS`. Lines that mean the same stay."""
     entries = _lines_by_key(existing.lines)
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries.items():

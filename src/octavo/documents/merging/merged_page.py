@@ -58,7 +58,7 @@ class Conflict:
     """Blocks that a side moved here or away from here, or that count as moved (step 5 of page_merge.py)."""
 
     def text(self, choice: MergeChoice) -> str | None:
-        """Return the text with which a choice resolves the conflict. None if no text is left."""
+        """Return the text that replaces the conflict if the user makes `choice`. None to leave no text."""
         if choice.kind != "own":
             merged_text = self.both if self.merged_text is None else self.merged_text
             return {"main": self.main, "request": self.request, "both": self.both, "words": merged_text}[choice.kind]

@@ -515,7 +515,7 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 def _has_invisible_change(block: Versions[SourceBlock]) -> bool:
     """Return whether one side changed only white space or item markers in a block, and the other side changed more.
-    Always False unless the block is a list, item or container that has children in all versions."""
+    True only for a list, an item or a container that has children in all versions."""
     base, *sides = block
     is_divisible = base.kind in ("list", "item", "container") and all(each.children for each in block)
     is_invisible = [each.key == base.key and each.source != base.source for each in sides]

@@ -97,7 +97,7 @@ class TypeAhead:
         self._screens: WeakKeyDictionary[UserInput, ref[Screen[Any]]] = WeakKeyDictionary()
         """By event: the screen that was shown when the event was dispatched. For mouse events: when it was queued."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
-        """Returns the screen that got the last event. None if it no longer exists."""
+        """Returns the screen that got the last event. Returns None if this screen no longer exists."""
         self._last_target: Callable[[], Widget | None] = lambda: None
         """Returns the widget that got the last event. None if it no longer exists."""
         self._may_move_focus = False

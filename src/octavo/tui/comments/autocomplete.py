@@ -101,7 +101,7 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the choice that `typed` names, or `typed` if no choice can match. None to keep the list open."""
+        """Return the value that `typed` names, or `typed` if no value can match. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):

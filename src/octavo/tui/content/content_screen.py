@@ -57,7 +57,7 @@ class SpaceList:
         self._opens_last_space = True
         """True if `show` may open the last read space or the first space. False after the open space was removed."""
         self._created_id = ""
-        """ID of a space or collection that was just created, until the tree lists it. Empty if there is none."""
+        """ID of a new space or collection that the tree does not list yet. Empty if there is none."""
         self._offline_marks: dict[str, str] = {}
         """Texts about offline copies that the tree shows, such as `↓ 12/340`, by space ID."""
 

@@ -246,7 +246,7 @@ class PageAges:
 
 
 def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add each container to `dates` with the date of its newest block. Return the dates of `blocks`."""
+    """Add each container to `dates`, with the newest date of its blocks. Return the known dates in `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner_dates = _date_containers(block.children, dates)

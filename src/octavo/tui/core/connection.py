@@ -115,7 +115,7 @@ class Subscriptions:
         self.follow(slot, op, show, rank=rank, min_items=min_items)
 
     def snapshot(self, slot: str) -> Snapshot[Any]:
-        """Return the last snapshot that was shown for `slot`. An empty snapshot if `slot` follows nothing."""
+        """Return the last snapshot that was shown for `slot`. An empty snapshot if `slot` follows no operation."""
         return self._slots[slot].snapshot if slot in self._slots else Snapshot()
 
     def operation(self, slot: str) -> Operation[Any] | None:

@@ -130,7 +130,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(function: Callable[[], T]) -> T:
-    """Run `function` in a thread, and return its result. If the caller is canceled, the thread still finishes first."""
+    """Run `function` in a thread, and return its result. On cancellation, wait for the thread before raising."""
     future = asyncio.get_running_loop().run_in_executor(None, function)
     try:
         return await asyncio.shield(future)

@@ -118,7 +118,7 @@ class Session:
     """Notification that appears when the app shows the session. Empty for none."""
 
     async def disconnect(self) -> None:
-        """Send the writes that wait for their undo delay, and end all requests."""
+        """End the undo delays, wait up to 2 s for running writes, and end all requests. Unsent writes stay."""
         await self.live.close()
         await self.outbox.close()
         await self.offline.close()

@@ -64,7 +64,7 @@ class Shell(HostApp[int]):
         self.workspace = Workspace(self, self.history)
         self.writes = WriteQueue(self, lambda: self.session, lambda route: self.go(route), settings.undo_seconds)
         self.forms_being_sent: set[str] = set()
-        """Names of the drafts of forms for which the response is missing."""
+        """Names of the drafts of forms that were sent, and have no response yet."""
 
     @property
     def session(self) -> Session:

@@ -180,7 +180,7 @@ def _quote_toml(text: str) -> str:
 
 
 _CELLS_BESIDE_REASON = 11
-"""Number of cells that a row needs besides its title and its reason: for the sign, the age and the spaces."""
+"""Number of cells that a row needs besides its title and its reason: for the sign, the age and the gaps."""
 
 
 class RowRenderer:

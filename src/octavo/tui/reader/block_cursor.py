@@ -106,9 +106,9 @@ class BlockCursor(PanePart):
     def spans_from(
         self, chunk_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks below `block` in the chunk `chunk_index` and in further chunks, or above it if
-        `step` is -1. If `block` is None, yield all blocks of this chunk too. Further chunks for which `may_match`
-        returns False are skipped without rendering them."""
+        """Yield the selectable blocks below `block`, which is in the chunk `chunk_index`. If `step` is -1, yield blocks
+        above `block`, from bottom to top. If `block` is None, begin with all blocks of the chunk. Skip other chunks
+        for which `may_match` returns False, without rendering them."""
         spans = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
         index_of_block = next(
             (index for index, span in enumerate(spans) if span.block is block), -1 if step > 0 else len(spans)
@@ -517,8 +517,8 @@ class Clickables(PanePart):
         return True
 
     def click(self, event: Click) -> None:
-        """Open the link at the mouse, or select the block there. Does not open a link at which the mouse was released
-        after text was selected."""
+        """Activate the clickable text at the mouse, such as a link, or select the block there. Only select the block if
+        the mouse has just selected text."""
         self.end_hints()
         clickable = next(
             (

@@ -137,7 +137,7 @@ class SectionBuilder(DiffBuilder):
         show_chunks: Callable[[DiffChunks], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called after lines were replaced, with the block that was selected before, and its row."""
+        """`keep_selected` is called after lines were replaced, with the block selected before and its screen row."""
         super().__init__(pane, contents, show_chunks)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffChunks] = {}

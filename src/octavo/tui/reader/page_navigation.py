@@ -245,7 +245,7 @@ class PageNavigation:
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, position: ReadingPosition) -> None:
-        """Restore a reading position and its expanded blocks, or do so later if that part is not parsed yet."""
+        """Restore the expanded blocks, and the reading position as soon as the block at its top is parsed."""
         viewport = self.pane.viewport
         if position.view_state is not None and position.view_state.snapshot != viewport.view_state.snapshot:
             viewport.view_state = position.view_state.copy()

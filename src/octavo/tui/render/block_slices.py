@@ -115,7 +115,7 @@ def first_index(block: Block) -> int:
 
 
 def child_above(block: Block) -> Block | None:
-    """Return the child of the whole block just above a slice. None if there is none, or if `block` is no slice."""
+    """Return the child just above a slice. None for the first slice, a slice that begins in a child, or no slice."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 

@@ -265,7 +265,7 @@ class DeferredContent:
     details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
     """Rendered details of expanded operations."""
     specification_key: tuple[str, int] | None = None
-    """ID of the space and the `Live.specification_version` for which `specifications` was created. None until then."""
+    """ID of the space and the `Live.specification_version` for which `specifications` was created. None before that."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of linked pages, spaces and files that are not in the page tree."""
     targets: LinkTargets | None = None

@@ -228,7 +228,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
-    """Yield the changes. A moved block, and the blocks that moved together with it, are joined to a `JointMove`."""
+    """Yield the changes. Moved blocks become `JointMove`s, alone or together, except arrivals with inner changes."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (

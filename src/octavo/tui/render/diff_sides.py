@@ -184,7 +184,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change as lines of the new version (the old if `is_old_side`). Empty without texts."""
+    """Return `texts`, notes about `block`, as lines of the new version (old if `is_old_side`). Empty without texts."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []

@@ -214,7 +214,7 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response to `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the kind and the item of a row. None if all rows are items of this resource."""
+    """Returns the resource and the item of a row. The attribute is None if all rows are items of this resource."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Kinds of the rows by name, if the list has items of several kinds. Empty otherwise."""
     add_item: Callable[[Shell, Any], None] | None = None

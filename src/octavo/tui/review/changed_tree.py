@@ -65,7 +65,7 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff. None if the row selected in the tree is current."""
+        """Returns the key of the page under the cursor of the diff. None if the tree's selected page is current."""
         self._width_and_line_count = 0, 1
         """Width of the tree in cells, and the largest number of lines of `_kind_lines` at this width."""
         self.changed_pages: dict[str, ChangedPage] = {}

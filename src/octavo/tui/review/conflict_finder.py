@@ -89,7 +89,7 @@ class ConflictedPage:
         return [name for name, each in self.conflicts if name not in chosen_names and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
-        """Return the title that `text` gives the page: its heading. None if the text does not set the title."""
+        """Return the title from the heading at the start of `text`. None if the text does not set the title."""
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 

@@ -96,7 +96,7 @@ class Comparison:
         self.fetched_at: datetime | None = None
         """Time when the list of changes was fetched."""
         self._completed_list: Changes | None = None
-        """List of changes to which `changed_pages` adds the changes that the server did not list. None without such."""
+        """The server's list that `changed_pages` completes with unlisted changes. None as long as nothing was added."""
         self.conflicting_keys: frozenset[str] = frozenset()
         """Keys of the items in the tree that may conflict with main."""
         self.conflict_count = 0

@@ -375,7 +375,7 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
-    """Return the key and the title of each app command that can help after loading has failed, such as signing in."""
+    """Return the key and the lower-case title of each app command that can help after a failure, such as signing in."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offers = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find_target(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}

@@ -221,7 +221,7 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
-    """Return lines that say why loading failed, and which keys help. `item_count` older items are still shown."""
+    """Return lines that say why loading failed, and which keys help. `item_count` items loaded earlier are shown."""
     bound_keys = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
         *([("r", "retry")] if "r" in bound_keys else []),
