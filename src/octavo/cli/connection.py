@@ -226,7 +226,7 @@ def _read_from_editor(options: argparse.Namespace) -> str:
 
 
 def delete_editor_file(options: argparse.Namespace) -> None:
-    """Delete the file that `read_text` kept, if the user wrote the text in an editor."""
+    """Delete the file in which the user wrote the text for `read_text`. Do nothing if no editor was used."""
     if (file := getattr(options, "editor_file", None)) is not None:
         file.unlink(missing_ok=True)
         options.editor_file = None

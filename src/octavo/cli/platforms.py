@@ -22,7 +22,7 @@ _loaded_space_id: Callable[..., str | None] = lazy("octavo.server.loader:loaded_
 
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
-    """Open the database. If the `with` block fails, nothing is saved and the database is closed."""
+    """Open the database, which stays open after the `with` block. If the block fails, save nothing and close it."""
     store = Store(folder.database_file)
     try:
         with store.transaction():

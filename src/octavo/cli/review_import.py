@@ -312,7 +312,7 @@ async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
     """Return notes for the findings on words that the change request added, and for findings in files that are no
-    pages. Count the other findings. `source` is the name of the linter. Raises ApiError or Failure."""
+    pages. Also count the other findings. `source` is the name of the linter. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     reports_by_path: dict[str, list[ReportedFinding]] = {}
@@ -340,7 +340,7 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page of a file in a linter report, or None. `build/docs/guide.md` can be the page `docs/guide`."""
+    """Return the page of a linted file, such as `docs/guide` for `build/docs/guide.md`. None if no page fits."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}

@@ -49,10 +49,11 @@ class StorageNames:
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
-        """Return the storage name of an account, or of its token while the account is unknown. Save a new name."""
+        """Return the storage name of an account. While the user is unknown, the name comes from the token or profile.
+        Save a new name of a known user."""
         if access.token is not None:
             if not self._is_stored:
-                self._change(lambda: None)  # stores the salt, with which the next run computes the same digests
+                self._change(lambda: None)  # Store the salt, so that the next run computes the same digests.
             digest = self._digest(access)
             return self._names_by_token.get(digest, f"{access.origin} key {digest}")
         if access.profile is None or not access.profile.user_id:

@@ -54,7 +54,7 @@ BUILD_INTERVAL_LOADING = 0.25
 BUILD_INTERVAL = 3.0
 """Maximum seconds from a fetched response to the next build of the rows while no update is running."""
 CACHED_ROWS_TIMEOUT = 3.0
-"""Seconds to wait for the lists. After that, rows are built from cached responses."""
+"""Seconds to wait for the lists in `_LISTS`. After that, rows are built from cached responses."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",

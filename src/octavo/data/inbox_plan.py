@@ -221,7 +221,7 @@ class InboxPlanner:
         self._computed_from: Lists = ()
         self._own_requests: set[Discussion] = set()
         self._needed_replies: dict[str, list[NeededResponse]] = {}
-        """The replies that the inbox needs, by the URL of the list that has their threads."""
+        """The lists of replies that the inbox needs, by the URL of the list of their threads."""
         self._all_needed: dict[str, NeededResponse] | None = None
         self._uncertain_threads_left = 0
         """Number of threads whose replies can still get rank INBOX in this update."""

@@ -111,7 +111,7 @@ class Live:
         self.has_draft_status = True
         """False if responses have shown that the server has no draft status for change requests."""
         self.specification_version = 0
-        """Increases when the server parses an OpenAPI specification again: rendered pages may then be outdated."""
+        """Increases when the server parses an OpenAPI specification again. Rendered pages may be outdated then."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of items in its response that Octavo cannot read."""
         self.cache = cache

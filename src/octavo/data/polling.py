@@ -138,8 +138,8 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch change requests of `_unlisted`, to learn whether they were merged or archived. Remove them from
-        `_unlisted`, and return the change requests that the user can still read. Raises ApiError."""
+        """Fetch up to `MAX_FETCHED_STATUSES` change requests of `_unlisted`, to learn whether they were merged or
+        archived. Remove them from `_unlisted`, and return those that the user can still read. Raises ApiError."""
         current_requests, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():

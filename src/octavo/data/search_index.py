@@ -377,7 +377,8 @@ class SearchIndex:
             self._writer.submit(function).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[object]) -> None:
-        """Replace or give up the index if a `job` failed because of SQLite or the disk. Raise any other error."""
+        """If a `job` failed, replace a damaged index, or give up after another error of SQLite or the disk. Ignore a
+        busy database and jobs of an earlier writer. Raise any other error."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return

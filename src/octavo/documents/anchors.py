@@ -121,7 +121,7 @@ class PageAnchors(NamedTuple):
 
 
 def page_anchors(document: Document) -> PageAnchors:
-    """Return the anchors of a page."""
+    """Return the anchors of a page, and whether these are all anchors of the page."""
     are_complete = not any(block.kind in _SPECIFIED_KINDS or block.attrs.get("source") for block in document.walk())
     return PageAnchors(tuple(anchored_blocks(document)), are_complete)
 

@@ -34,7 +34,7 @@ class Origin(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class _Ancestor:
-    """The earliest known origin of a block of the newest version: a block of the oldest compared version."""
+    """Earliest known origin of a block of the newest version: the block `block_key` in the oldest compared version."""
 
     page_id: str
     block_key: str

@@ -336,7 +336,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container. Report and close open blocks in it. Do nothing if it is closed."""
+        """Close the innermost Markdown container unless it is closed already. Report and close open blocks in it."""
         container = self._markdown.pop()
         if container is None:
             return

@@ -328,7 +328,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Return the new key of each block that both versions have, by its old key."""
+    """Return the new key of each block that both versions have, by the old key of the block."""
     return dict(_pairs(diff.entries))
 
 

@@ -163,8 +163,8 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes and link. The kind `code` equals the mark `code`. Bold icons
-    look like other icons."""
+    """Return the format of a run: marks, kind, attributes and link. Code has the same format as a kind and as a mark.
+    Bold icons look like other icons."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     marks = run.marks - {"bold"} if kind == "icon" else run.marks
     return (marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")

@@ -365,7 +365,7 @@ _MAX_COMMENT_LINES = 4000
 
 
 def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a block of HTML. Return False if no such block begins at `start`."""
+    """Parse a block of HTML, or only detect it if `silent`. Return False if no such block begins at `start`."""
     position, line_end = state.bMarks[start] + state.tShift[start], state.eMarks[start]
     if not state.src.startswith("<", position) or state.is_code_block(start):
         return False

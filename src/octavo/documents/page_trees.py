@@ -83,7 +83,7 @@ def walk(pages: Pages) -> Iterator[Json]:
 
 
 def find_page(pages: Pages, page_id: str) -> Json | None:
-    """Return the page with an ID. None if there is none."""
+    """Return the page or subpage with the ID `page_id`. None if there is no such page."""
     return next((page for page in walk(pages) if page["id"] == page_id), None)
 
 

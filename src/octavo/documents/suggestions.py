@@ -21,7 +21,7 @@ _TICKS = re.compile(r"`+")
 
 
 class Suggestion(NamedTuple):
-    """A text that a comment suggests for its block."""
+    """A text that a comment suggests for the block that the comment is on."""
 
     text: str
     lines: tuple[int, int]
@@ -67,7 +67,7 @@ def fence(text: str, language: str = "") -> str:
 
 
 def suggestion_fence(source: str) -> str:
-    """Return `source` as a suggestion for a comment."""
+    """Return the Markdown of a comment that suggests `source`, as a code fence of the language `suggestion`."""
     return f"{fence(source, 'suggestion')}\n"
 
 

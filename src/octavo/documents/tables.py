@@ -156,7 +156,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Read a tag of a table that is inside a cell. The inner rows become lines. Bars separate the inner cells."""
+        """Read a tag of a table inside a cell. Inner rows become lines of the cell. A bar precedes each inner cell."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):

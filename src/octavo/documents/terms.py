@@ -601,7 +601,7 @@ def _new_words(change: TermChange, matched_text: str) -> str:
 def _replaced_source(
     change: TermChange, source: str, visible_source: VisibleText, span: tuple[int, int], new: str
 ) -> str | None:
-    """Return the Markdown of a match with the new term. None if formats in the match make the result ambiguous."""
+    """Return the Markdown of the match `span` with the term `new`. None if formats in the match make it ambiguous."""
     start, end = span
     first, last = visible_source.starts[start], visible_source.ends[end - 1]
     if change.is_code:

@@ -300,7 +300,7 @@ class LocalFiles:
         return data is None or not file.has_content(data)
 
     def changes(self) -> list[FileChange]:
-        """Return the differences from the last pull, sorted by path."""
+        """Return the files that differ from the last pull, and all files with conflict markers, sorted by path."""
         changes: list[FileChange] = []
         for file in self.folder.files.values():
             current_path = self.current_path(file)

@@ -268,7 +268,7 @@ class PulledFolder:
                 break
 
     def keep_copy(self, path: str, data: bytes) -> str:
-        """Store a copy of a file that will be replaced, and return its path. Raises OSError."""
+        """Store a copy of a file that will be replaced, and return the path of the copy. Raises OSError."""
         copy, number = f"{CONFLICTS_FOLDER}/{path}", 1
         while (self.top / copy).exists() and (self.top / copy).read_bytes() != data:
             number += 1

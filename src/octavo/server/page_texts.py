@@ -257,7 +257,7 @@ def reindex(context: RequestContext, space_id: str, old_revision: Json | None, n
 
 
 def mark_for_reindexing(context: RequestContext, space_id: str, old_revision: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old_revision` is the indexed revision, or None if nothing is indexed."""
+    """Mark a space for `finish_reindexing`, if it has no mark. `old_revision` is the indexed revision, or None."""
     path = f"/spaces/{space_id}/unindexed"
     if context.store.find(path) is None:
         context.store.put(path, {"id": "unindexed", "since": old_revision["id"] if old_revision is not None else ""})

@@ -197,7 +197,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save and return a document. A new document becomes the last of its collection. Others keep their position."""
+        """Save and return a document. A new one becomes the last of its collection. A replaced one keeps its place."""
         self._cached_rows = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"

@@ -344,7 +344,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
-    """Store a lock in state.db. Return False if state.db already has a lock with this name."""
+    """Store a lock with the text `record` in state.db. Return False if `lock_name` has a lock that is not expired."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
     # A lock from the future is replaced too: the clock was set back.
     db.execute(

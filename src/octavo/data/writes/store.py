@@ -263,7 +263,7 @@ class OutboxEntries:
         self._by_record: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
         self.done: Observers[[OutboxEntry]] = Observers()
-        """Called with each entry that is done, by any process. Called before `changed`."""
+        """Called with each entry that this or another process has completed. Called before `changed`."""
         self.reload()
 
     def find(self, entry_id: str) -> OutboxEntry | None:

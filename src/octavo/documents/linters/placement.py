@@ -136,7 +136,7 @@ def _is_about(path: str, file_path: str) -> bool:
 def _location(
     report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], column_unit: ColumnUnit
 ) -> FileRange:
-    """Return the location on the page, in code points, of a finding whose columns are in `column_unit`."""
+    """Return where `report` is in `lines`, in code points. Reported columns count `column_unit` in `linted_lines`."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)

@@ -93,7 +93,7 @@ def create(context: RequestContext, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(context: RequestContext, change_request: Json, revision: Json) -> Json:
-    """Make `revision` current in a change request, count an edit by the caller, and return the stored result."""
+    """Make `revision` current in a change request, count an edit by the caller, and return the new change request."""
     old_edits = change_request["editors"].get(context.caller, {"count": 0})
     now = context.timestamp()
     editors = {**change_request["editors"], context.caller: {"count": old_edits["count"] + 1, "updatedAt": now}}

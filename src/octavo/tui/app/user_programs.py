@@ -74,7 +74,7 @@ VIEWS: Mapping[ItemKind, tuple[type[DOMNode], ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class CommandTarget:
-    """An item on which a custom command can run. Its texts come from the server and are sanitized."""
+    """An item on which a custom command can run. All texts come from the server and are sanitized."""
 
     kind: str
     ref: str
@@ -347,7 +347,7 @@ class _Runner:
         return None
 
     def _run(self, program: CustomCommand) -> None:
-        """Run the program on the selected item, after a confirmation if needed. If it is running already, cancel it."""
+        """Run `program` on the selected item, after a confirmation if needed. If `program` is running, cancel it."""
         if running_task := self._running_by_name.get(program.name):
             running_task.cancel()
             return
@@ -445,7 +445,7 @@ def _run_program(program: CustomCommand, target: CommandTarget, cancelled: threa
 
 
 MAX_NOTIFICATION_LENGTH = 80
-"""Maximum number of characters in a notification of the desktop."""
+"""Maximum number of characters in a desktop notification."""
 _SEQUENCE_NAMES_BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
 _SEQUENCE_TEMPLATES = {
     "osc9": "\x1b]9;{text}\x1b\\",

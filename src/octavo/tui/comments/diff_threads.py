@@ -53,7 +53,7 @@ class SuggestionDiffs:
         self._page_text = ""
         """Current Markdown of the page. Empty if it is not loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}
-        """Effect of applying a suggested text to its block, such as `same`. Empty while the effect is unknown."""
+        """Effect of applying a suggested text to its block, such as `same`. Empty text until the effect is known."""
 
     def set_page_text(self, text: str) -> None:
         """Set the current Markdown of the thread's page, which tells whether a suggestion is applied already."""

@@ -341,7 +341,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Your unsent drafts in the focused thread, else on the selected page or block."""
+        """Your unsent drafts in the selected thread if threads have focus, else on the selected page or block."""
         threads = self.open_space.side_panel.threads
         if threads.has_focus and threads.item is not None:
             return self.open_space.threads.drafts_in(threads.item)

@@ -450,8 +450,8 @@ class OpenSpace(SpacePanes):
                 self.page_view.navigation.report_missing(anchor)
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
-        """Open the page `step` pages after the open page in the tree. A negative `step` goes back. With `from_top`, the
-        page opens at its top and not at its saved position."""
+        """Open the page `step` pages after the open page in the tree. A negative `step` goes back. Do nothing if there
+        is no such page. With `from_top`, the page opens at its top, not at its saved position."""
         if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

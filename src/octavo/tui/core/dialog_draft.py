@@ -24,7 +24,7 @@ class DialogDraft:
         self._app, self.key, self._edited, self._initial = app, key, edited, edited or start
         self._drafts = app.session.drafts
         self._has_conflict = False
-        """True if the text that the dialog opened with has conflict markers. Other markers are quoted by the user."""
+        """True if `merged_text` has returned conflict markers that are not in the text to edit."""
 
     @property
     def text(self) -> str:

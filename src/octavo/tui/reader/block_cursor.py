@@ -232,7 +232,7 @@ class BlockCursor(PanePart):
         return next_span is not None
 
     def move_in_view(self, step: int) -> None:
-        """Select the next visible block (1) or the previous one (-1). Do nothing if there is no such block."""
+        """Select the next (1) or previous (-1) visible block. Do nothing without such a block or visible selection."""
         spans, selected = self.visible_spans(), self.current()
         selected_index = next(
             (index for index, span in enumerate(spans) if selected and span.block is selected.block), None

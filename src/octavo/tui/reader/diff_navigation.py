@@ -401,7 +401,7 @@ class DiffNavigation:
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, old_position: LinePosition) -> None:
-        """If the diff no longer shows the selected block, select the first change at or after `old_position`. In the
+        """If the diff no longer shows the selected block, select the first change from `old_position` on. In the
         order by risk, select the most important change."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:

@@ -142,7 +142,7 @@ class DiffLoadingState(LoadingState):
         super().show_loading(self._next_subject)
 
     def fail(self, subject: str, cause: str) -> None:
-        """Remove the previous page, and show that the page `subject` could not be loaded."""
+        """Remove the page shown so far, and show that the page `subject` could not be loaded."""
         if self.pane.contents.has_content:
             self.pane.clear()
         super().fail(subject, cause)

@@ -400,7 +400,7 @@ def _changed_rows(
 def _row_attribute_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changed attributes of a row that its cells do not show. If `is_same`, both sides look the same."""
+    """Yield attribute changes of a row that its cells do not show. `is_same` says that both sides look the same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):

@@ -152,7 +152,7 @@ def split_oversized(block: Block) -> list[Block] | None:
 
 
 def repeats_title(heading: str, title: str) -> bool:
-    """Return True if a heading repeats the page title or the end of it, such as the words after an emoji."""
+    """Return True if a heading repeats the page title or its last words, such as the words after an emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 

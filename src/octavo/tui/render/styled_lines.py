@@ -495,7 +495,7 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
 
 
 def item_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each line of a text, and how many cells its continuation lines are indented. 0 if it is no list item."""
+    """Yield each line of a text, and how many cells its continuation lines are indented: 0 except for list items."""
     for line in text.split("\n"):
         item_match = _ITEM_MARKER.match(line)
         yield line, cells(item_match.group()) if item_match is not None else 0
@@ -520,7 +520,7 @@ def fit_title(title: Sequence[StyledText], lines: list[Line], width: int) -> tup
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return a pattern that matches each word of `text`. The pattern for scripts without spaces is slower."""
+    """Return a pattern that matches each word of `text`: a slower pattern if a script without spaces occurs."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters

@@ -467,7 +467,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value that the YAML of the form has for a `text`. None for null. An unparsable text stays a string."""
+    """Return the value of `text` in the YAML of the form. None (null) for None. An invalid text stays a string."""
     if text is None:
         return None
     try:

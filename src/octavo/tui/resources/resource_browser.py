@@ -343,7 +343,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Watch `ops`, which load names, in the slots `{slots} 0`, `{slots} 1` and so on. End the later slots."""
+        """Watch `ops`, which load names, in the slots `{slots} 0`, `{slots} 1` and so on. Unwatch later slots."""
         for index, op in enumerate(ops):
             self.follow(f"{slots} {index}", op, self.add_names)
         index = len(ops)
@@ -598,7 +598,7 @@ class PendingNavigation:
         self._steps = 0
 
     def move(self, step: int) -> None:
-        """Remember to move the selection by `step` when the list of tables is loaded. Never move up in total."""
+        """Remember to move the selection by `step` when tables are loaded. Steps up only cancel earlier steps down."""
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
@@ -610,7 +610,7 @@ class PendingNavigation:
             self.show_top_level()
 
     def show_top_level(self) -> None:
-        """Show the top-level tables, and select the table that the user has requested or moved to, if any."""
+        """Show the top-level tables. Select the requested table, if any, then move by the remembered steps."""
         level = self._view.level
         if self._requested_item is not None:
             level.resource = next(

@@ -33,7 +33,7 @@ class RoleScope:
     """Highest role that members get here because of their role in the organization. `inherit` if the collection around
     this scope decides. None if members get no role."""
     people: Mapping[str, str] = field(default_factory=dict)
-    """Role by user ID."""
+    """Role of each member by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Title and role of each team by team ID."""
     load_error: str = ""

@@ -39,7 +39,7 @@ _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(Choic
 
 
 def _stored_choices(value: object) -> tuple[dict[str, ChoiceKind], frozenset[str]]:
-    """Return the choices by conflict name, and the names of the saved conflicts, from a value of `state.db`."""
+    """Return the choices by conflict name, and `Choices.saved_conflicts`, from a value of `state.db`."""
     fields = value if isinstance(value, dict) else {}
     kinds, saved = fields.get("choices"), fields.get("done")
     items = kinds.items() if isinstance(kinds, dict) else ()

@@ -446,7 +446,7 @@ def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
 
 
 def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[InfoRow, ...]:
-    """Return a row about pages that would have the same name as a sibling. Empty without such pages."""
+    """Return a row about pages that would have the title or path of a sibling. Empty without such pages."""
     sentences = []
     for each in duplicates:
         own_location = f"{each.paths[1]} in the page in #{change_request.number}"

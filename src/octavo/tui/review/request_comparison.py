@@ -146,7 +146,7 @@ class Comparison:
 
     @property
     def new_pages(self) -> tuple[Page, ...]:
-        """Page tree of the new revision."""
+        """Page tree of the new revision. Empty while it is not loaded."""
         if self._new_pages is not None:
             return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()

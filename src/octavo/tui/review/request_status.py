@@ -348,7 +348,7 @@ class StatusLoader:
         )
 
     def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
-        """Load and follow the status of the `shown` change requests. Unfollow hidden ones above `MAX_FOLLOWED`."""
+        """Load and follow the status of the `shown` change requests. Unfollow others, down to `MAX_FOLLOWED`."""
         followed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
         for change_request in followed:
             self._follow(change_request)

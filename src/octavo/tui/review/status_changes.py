@@ -271,7 +271,7 @@ def for_one_request(why_not: WhyNot) -> WhyNot:
 
 
 def status_matcher(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a function that returns True if any of the change requests of a target has one of `statuses`."""
+    """Return a function that returns whether a change request of a target has one of `statuses`."""
     return lambda app, target: any(each.status in statuses for each in target.change_requests)
 
 

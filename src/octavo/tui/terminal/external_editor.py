@@ -439,7 +439,7 @@ def note_time(path: Path) -> float:
 
 
 def delete_file(path: Path) -> None:
-    """Delete the file of an edit and its note. Raises OSError."""
+    """Delete the file of an edit, and the JSON file with the note about it. Raises OSError."""
     path.unlink(missing_ok=True)
     _note_path(path).unlink(missing_ok=True)
 

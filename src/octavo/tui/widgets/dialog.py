@@ -42,7 +42,7 @@ class FrameLayout(VerticalLayout):
     and higher to fill `DialogFrame.min_rows`."""
 
     MIN_ROWS: ClassVar[int] = 3
-    """Minimum height in rows of the child that gets shorter."""
+    """Minimum height in rows of the scrolling child that gets shorter on a low screen."""
 
     def get_content_height(self, widget: Widget, container: Size, viewport: Size, width: int) -> int:
         height = super().get_content_height(widget, container, viewport, width)

@@ -233,7 +233,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     ) -> None:
         """Show the items with these keys. The cursor stays on its item, or moves to a neighbor if the item is gone.
         `height` is the number of lines of each item. If there are lines between items, pass `first_lines`,
-        `extra_lines` and `line_count`. `loaded_count` also counts items that the filter hides."""
+        `extra_lines` and `line_count`. `loaded_count` is the number of items including those that the filter hides."""
         user_key, old_cursor, had_items = self.last_selected_key, self.cursor, bool(self.keys)
         old_keys = self.keys
         height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
