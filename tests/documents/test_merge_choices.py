@@ -142,7 +142,7 @@ def test_item_moved_in_a_moved_list_keeps_other_edits() -> None:
 
 
 def test_words_are_no_choice_if_they_would_repeat_a_heading() -> None:
-    old, new = "![](pictures/boats%201.png)", "![](pictures/boats%202.png)"
+    old, new = "A plan of the first boat.", "A plan of the second boat."
     pilots = "The pilots of the harbour wait for all boats until six in the evening."
     request = f"{new}\n\n### Boats\n\n{old}\n\n{pilots.replace('pilots', 'keepers')}\n"
     merged_page = merge(f"{old}\n\n### Boats\n", f"{old}\n\n{pilots}\n\n### Boats\n", request)

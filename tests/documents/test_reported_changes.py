@@ -477,7 +477,7 @@ CHANGES = {
     ),
     "blocks put into a tag without a meaning": (
         f"{SENTENCE}\n\n{MAKE}\n\nEnd.",
-        f"{{% code-tabs %}}\n{SENTENCE}\n\n{MAKE}\n{{% endcode-tabs %}}\n\nEnd.",
+        f"{{% code-notes %}}\n{SENTENCE}\n\n{MAKE}\n{{% endcode-notes %}}\n\nEnd.",
     ),
     "Latin words in Chinese": ("理解veLISTA和veToken模型以及費用", "理解veLISTA和veToken模型以及成本"),
     "a flag of the page that is no now": ("---\ntitle: A\n---\n\nOne.", "---\ntitle: A\nhidden: false\n---\n\nOne."),
@@ -1187,7 +1187,7 @@ EXPECTED_LINES = {
         "  = 1",
     ],
     "blocks put into a tag without a meaning": [
-        "% wrapped in code-tabs",
+        "% wrapped in code-notes",
         "  + around unknown",
         "    = 2",
         "= 1",
