@@ -41,7 +41,7 @@ class FirstPicture:
     """The saved picture of the first screen of an account, a folder or the demo."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
-        """`folder` has a file for each `session_name`. `settings_text` has settings for the look, such as the theme."""
+        """`folder` has a picture for each session name. `settings_text` has settings of the look, such as `theme`."""
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # The environment is read now, because the app removes variables from it when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}

@@ -233,8 +233,7 @@ def _response_name(status: int) -> str:
 
 
 def _adapt_list_schema(schema: Json) -> None:
-    """Remove the field `unreadable`, which only the client sets, from the schema of a list, and make `items`
-    required."""
+    """Change the schema of a list in place: remove `unreadable`, which only the client sets, and require `items`."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]

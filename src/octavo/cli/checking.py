@@ -203,7 +203,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent_path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the URL path and the file path of each page. For a group, which has no file, yield its URL path twice."""
+    """Yield the URL path and the file path of each page that has a file. For a group, yield its URL path twice."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent_path, _slug(entry))

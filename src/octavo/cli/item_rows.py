@@ -157,7 +157,7 @@ USER_FIELDS = declare_fields("id string, ref string, name string, email string?,
 
 
 def page_row(target: RefTarget, page: Page, revision_id: str | None) -> dict[str, Any]:
-    """Return a page as a JSON object, without the fields `threads` and `outline`. `page` must have its Markdown."""
+    """Return a page as a JSON object, without the fields `threads` and `outline`. Its Markdown must be loaded."""
     return {
         "id": page.id,
         "ref": str(target.ref),

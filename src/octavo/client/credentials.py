@@ -79,7 +79,7 @@ class Keyring:
         return Keyring(trusted=self._trusted, timeout=LONG_TIMEOUT, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
-        """Return the token of a profile. None if it is not stored."""
+        """Return the token of a profile. None if no token is stored. Raises StoreUnavailable."""
         password = self._run(lambda backend: backend.get_password(_service(origin), profile))
         try:
             return parse_token(password) if password else None

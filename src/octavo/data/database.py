@@ -68,7 +68,7 @@ def connect(
 
 
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
-    """Try to set the journal mode, and return the mode that the database then has. Waits while the file is busy."""
+    """Try to set the journal mode, and return the actual mode. Raises an error if the file stays busy too long."""
     deadline = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:

@@ -174,9 +174,9 @@ class Drafts:
         return tuple(sorted(nonempty_drafts, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str, base: str | None = None) -> Awaitable[None]:
-        """Save a draft in the background. The result can be awaited until the draft is on disk. Raises
-        NotSaved. A blank text deletes the draft, but not a version of another process that the user has not
-        seen. Without `base`, the draft keeps its base."""
+        """Save a draft in the background. Awaiting the result waits until the draft is on disk, and raises NotSaved if
+        this fails. A blank text deletes the draft, but not a version of another process that the user has not
+        seen. If `base` is None, the base of the stored draft stays."""
         return self._wait_until_saved(self._edit(key, text, base))
 
     def save_now(self, key: str, text: str, base: str | None = None) -> None:

@@ -151,7 +151,7 @@ MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of other users whose replies an update fetches with rank INBOX instead of LATER."""
 MAX_RECHECKED_PAGES = 5
-"""Approximate number of list pages that an update fetches of thread lists whose fingerprints are unchanged."""
+"""Approximate maximum number of pages of thread lists that an update fetches although fingerprints are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `InboxUpdate.START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
@@ -397,7 +397,7 @@ class InboxPlanner:
 
 
 def needed_lists_of_requests(requests: Iterable[ChangeRequest], my_id: str) -> Iterator[NeededResponse]:
-    """Yield the lists of reviews and requested reviewers of change requests, and the list of any open threads."""
+    """Yield for each change request the lists of reviews, requested reviewers and, if there are any, open threads."""
     for request in requests:
         at, is_own, is_open = ref_of(request), is_mine(request, my_id), request.status == "open"
         fingerprint, updated_at = reviews_fingerprint(request), request.updated_at

@@ -304,7 +304,7 @@ class RemoteChangeDetector:
         return [each for name, each in self._requests_before.items() if name not in self._requests_after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return the counted changes. `current_unlisted` has the `unlisted` change requests with their new status."""
+        """Return how many changes of each kind were detected. Merged requests in `current_unlisted` count as merges."""
         merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
         new_requests = [each for name, each in self._requests_after.items() if name not in self._requests_before]
         counts: Mapping[RemoteChange, int] = {

@@ -305,7 +305,7 @@ class BlockTree:
 
     def open(self, key: str, draft: DraftBlock) -> DraftBlock:
         """Append a block that stays open, and return it. The following blocks become its children until `close` is
-        called with `key`. A container that is nested too deeply is not opened, but reported."""
+        called with `key`. A container that is nested too deeply does not stay open, and is reported."""
         self.add(draft)
         if key.startswith("markdown:"):
             self._markdown.append(draft)

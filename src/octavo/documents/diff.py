@@ -140,8 +140,8 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that is shown only if its block, such as a page link, cannot be shown. Leave out
-    changes that the attributes of the block already show."""
+    """Return the changes of the fallback text of a block, such as a page link. This text is shown only if the block
+    cannot be shown. Leave out changes that the attributes of the block already show."""
     old_text, new_text = plain_text(old.runs), plain_text(new.runs)
     if old_text != new_text:
         return (AttributeChange("fallback text", old_text or None, new_text or None),)

@@ -486,7 +486,8 @@ def _is_only_one_numbered(old_path: Sequence[Node], new_path: Sequence[Node]) ->
 
 
 def _version_value(old: Node, new: Node, kept_length: float) -> float:
-    """Return how likely `new` is a version of the container `old`. `kept_length` is the length of their common text."""
+    """Return a score for `new` as a version of the container `old`: the length of their common text, `kept_length`.
+    Infinite for containers with the same title, and for `UNMARKED_CONTAINERS`."""
     has_same_title = _title(old.block) == _title(new.block) != ()
     return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
 

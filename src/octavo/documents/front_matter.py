@@ -110,7 +110,7 @@ def parse(yaml: str) -> dict[str, Any]:
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
     """Return the value that begins with `first`, the text after a key or `-`, and the index of the line after it. The
-    value may continue on lines from `index` on with more than `indent` spaces. It is None if there is no text."""
+    value may continue on lines from `index` on with more than `indent` spaces. The value is None if it has no text."""
     lines_below, index_after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), index_after

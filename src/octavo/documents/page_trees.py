@@ -500,7 +500,7 @@ def page_nodes(
     texts: Mapping[str, str] = NO_ATTRS,
 ) -> Pages:
     """Return a page tree as JSON, in the form of `revision_content`. Only the first of several pages with the same ID
-    is included. `text_field` and `texts` are as in `revision_content`, for pages that are not JSON yet."""
+    is included. For pages that are not JSON, `text_field` and `texts` are used as in `revision_content`."""
     seen_ids: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:

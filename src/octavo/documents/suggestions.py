@@ -372,7 +372,7 @@ class TwoVersionAnchors:
         return "changed" if self.new_key(thread) else "gone"
 
     def new_key(self, thread: Comment) -> str:
-        """Return the key of the thread's block in the new version, even if edited. Empty if the block was deleted."""
+        """Return the key of the thread's block, edited or not, in the new version. Empty if the block was deleted."""
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:

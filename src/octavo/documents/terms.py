@@ -211,7 +211,7 @@ def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Re
 
 
 def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a replacement extended by a sign, unit or number next to it, between the positions `first` and `last`."""
+    """Return `replacement`, extended by an adjacent sign, unit or number in `text[first:last]`, if there is one."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)
     gap_match = _GAP.match(text, replacement.end, last)

@@ -242,7 +242,7 @@ class FolderMerge:
         return paths if any(old != new for old, new in paths.items()) else {}
 
     def _with_updated_links(self, data: bytes, old_path: str, new_path: str) -> bytes:
-        """Return the data of a local file, with links that lead to the same files after the pull."""
+        """Return the data of a local file, with links changed so that they lead to the same files after the pull."""
 
         def new_url(url: str) -> str | None:
             target = linked_path(url, old_path)

@@ -133,7 +133,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content that an include tag names by path from `folder`, ID or title. None if missing."""
+    """Return the reusable content that an include tag names by ID, title, or path from `folder`. None if missing."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")

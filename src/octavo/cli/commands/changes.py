@@ -312,7 +312,7 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why `name` cannot be merged, as a clause. Empty if no check fails, or only checks in `allowed`."""
+    """Return why the change request `name` cannot be merged, as a clause. Empty if only checks in `allowed` fail."""
     if blocked_reason := _why_blocked(checks):
         return f"{blocked_reason[:1].lower()}{blocked_reason[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

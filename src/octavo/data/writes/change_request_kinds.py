@@ -94,7 +94,7 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
 
 
 def change_request_in(merged_from: Any) -> ChangeRequest | None:
-    """Return the change request in `merged_from`, the field `mergedFrom` of a revision. None if there is none."""
+    """Return the change request in `merged_from`, the field `mergedFrom` of a revision. None if missing or invalid."""
     try:
         codec = SPECS[change_requests.Get].codec
         return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None

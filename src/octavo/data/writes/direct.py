@@ -254,7 +254,7 @@ class _DirectWrite(NamedTuple):
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
     async def _search_result(self, attempt: WriteAttempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
-        """Search for the result until one minute after `sent_at`. `cause` begins the message if nothing is found."""
+        """Search for the result until one minute after `sent_at`. If this fails, `cause` begins the message."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found

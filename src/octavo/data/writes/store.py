@@ -285,7 +285,7 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return the wanted entries. Call `on_entry` for each. Empty if a `--once` key is used already."""
+        """Store and return entries that pass `is_wanted`. Call `on_entry` for each. Empty if a `--once` key is used."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

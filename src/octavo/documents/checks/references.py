@@ -113,7 +113,7 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield a finding for each broken link to a website. `problems` has reasons by URL without fragment."""
+        """Yield a finding for each broken link to a website. `problems` says why a URL, without fragment, is broken."""
         finder = page.location_finder()
         for reference in page.references:
             url = self._external_url(page, reference)

@@ -365,7 +365,7 @@ def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
 
 
 def _links_in(markdown: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the URL of each link outside code and comments without escapes, and the range of the URL in the page."""
+    """Yield the URL, without escapes, of each link outside code and comments, and the range of this URL."""
     open_brackets = paragraph_start = line = counted_to = 0
     for match in _LINK_OR_SAMPLE.finditer(markdown):
         sign = match[0][0]

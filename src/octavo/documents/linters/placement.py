@@ -216,7 +216,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _unchanged_ranges(before: str, after: str, line_numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """For each line of `after` in `line_numbers`, return the ranges of words that `before` has at least as often."""
+    """Return by line number the unchanged columns of `after`: a line, or run of words, that `before` has as often."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     unchanged_ranges: dict[int, list[tuple[int, int]]] = {

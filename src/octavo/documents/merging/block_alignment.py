@@ -306,7 +306,7 @@ class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
     """Blocks of the base among which the new blocks were added."""
     position: int
-    """The index in `siblings` before which the new blocks were added. `len(siblings)` at the end."""
+    """Index in `siblings` of the block that follows the new blocks. `len(siblings)` if no block follows."""
     blocks: Sequence[SourceBlock]
 
 

@@ -147,7 +147,7 @@ def _update(op: change_requests.Update, context: RequestContext) -> Json:
 
 
 def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
-    """Save `fields` of a change request, and return it. None removes the description. An invalid one raises Refusal."""
+    """Save `fields`, and return the updated change request. None removes the description. Raises Refusal if invalid."""
     refuse_malformed_document(fields, "description")
     change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:

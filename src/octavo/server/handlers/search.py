@@ -83,7 +83,7 @@ def _present_space(context: RequestContext, space: Json, sections: Iterable[Sear
 
 
 def _present_pages(context: RequestContext, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the pages to which the found `sections` belong, as API resources, best match first."""
+    """Return the pages to which the found `sections` belong, as API resources, in the order of `sections`."""
     revision = context.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     pages_by_id = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None

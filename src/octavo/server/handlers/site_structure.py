@@ -136,7 +136,8 @@ class SiteView:
 def site_view(
     context: RequestContext, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False
 ) -> SiteView:
-    """Load a site as the caller sees it, without empty sections and groups if `as_visitor`. Raises MissingResource."""
+    """Load a site as the caller sees it. `share_key` is the key of the share link that the caller used, if any.
+    `as_visitor` leaves out empty sections and groups. Raises MissingResource."""
     return SiteView(context, site_tree.load_site(context, site_tree.site_path(at)), share_key, as_visitor)
 
 

@@ -163,8 +163,8 @@ RETENTION = timedelta(days=7)
 
 
 def list_ordered(context: RequestContext, path: str, organization_id: str) -> list[tuple[SortKey, Json]]:
-    """Return pairs of a sort key and a document, sorted by key, for all spaces or collections of an organization, also
-    for deleted spaces. `path` is `/spaces` or `/collections`."""
+    """Return all spaces or collections of an organization, also deleted spaces, as pairs of a sort key and a document,
+    sorted by this key. `path` is `/spaces` or `/collections`."""
     documents = context.store.items(path)
     matching_documents = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization_id

@@ -177,8 +177,8 @@ def _block_names_line(text: str) -> str:
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the other loaded threads of a remark that its author sent to several blocks at once. Only sent and queued
-    threads are returned. Empty if the last line of `comment` does not name several blocks."""
+    """Return the other loaded threads of a remark that its author sent to several blocks at once. Threads that are
+    pending, failed or perhaps not sent are left out. Empty if the last line of `comment` does not name the blocks."""
     text = normalize(comment.body.text)
     if not _block_names_line(text):
         return []

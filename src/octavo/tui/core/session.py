@@ -273,7 +273,7 @@ def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> C
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
-    """Return `label` for the right end of a row. For unsent `texts`, a mark such as `✎ 2 drafts` comes first."""
+    """Return `label` for the right end of a row. If there are `texts`, a mark such as `✎ 2 drafts` comes first."""
     label_text, mark = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
     return Content.assemble(mark, "  ", label_text) if mark else label_text
 

@@ -295,7 +295,7 @@ def show_load_error(items: LineList, message: str, error: ApiError) -> None:
 
 
 def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]]) -> None:
-    """Say below `rows` why threads are missing or, while offline, how old they are. `snapshots` are the responses."""
+    """Say below `rows` why threads of `snapshots` are missing. While offline, say how old the loaded threads are."""
     errors = [each.error for each in snapshots if each.error is not None]
     if rows.counts.loaded and errors and all(isinstance(each, NotSent) for each in errors):
         oldest_time = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)

@@ -337,8 +337,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line of `text`, counted from 1, at which a block or a similar block begins. If there is none, return
-    the line where the block was. Slow for a long text."""
+    """Return the line of `text`, counted from 1, at which `block`, or else the most similar block, begins. If there is
+    no similar block, return the former line of `block`. Slow for a long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

@@ -87,7 +87,7 @@ class PageParse:
         self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
-        """Split the blocks that were parsed since the last call into chunks. Return all blocks and chunks so far."""
+        """Split newly parsed blocks into chunks, and yield after each chunk. Return all blocks and chunks so far."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
             chunks = split_into_chunks(blocks[split_count:], blocks[split_count - 1])

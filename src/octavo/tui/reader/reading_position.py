@@ -144,8 +144,8 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position of the line that is `step` lines below `top`, or above if negative. The result is never
-    before the first line, but may be after the last line."""
+    """Return the position of the line that is `step` lines below `top`, or above if `step` is negative. The result is
+    never before the first line, but may be after the last line."""
     chunk_index, line = top.chunk_index, top.line + step
     while line < 0 and chunk_index > 0:
         chunk_index -= 1

@@ -23,7 +23,7 @@ SIDE_GAP = 3
 
 @dataclass(frozen=True)
 class SideWidths:
-    """Widths in cells of a whole diff, and of one of its sides. `only_new` leaves out the old version."""
+    """Widths in cells of a diff and of one side, equal in a unified diff. `only_new` leaves out the old version."""
 
     width: int
     side: int

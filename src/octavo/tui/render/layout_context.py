@@ -374,7 +374,7 @@ class ViewState:
         return any(self.hides_child(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Expand containers and select tabs to show the last block of `path`. Return False if it was visible."""
+        """Expand containers and select tabs to show the last block of `path`. Return False if nothing changed."""
         has_changed = False
         for parent, child in pairwise(path):
             if self.hides_child(parent, child):

@@ -110,7 +110,7 @@ def find_operation(query: OperationQuery) -> Operation | None:
 def render_operation_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """Render the details of an expanded OpenAPI block, at most `_MAX_LINES` lines."""
+    """Render the details of an expanded OpenAPI block. After `_MAX_LINES` lines, a note replaces the rest."""
     if query.variant == "schemas":
         lines = _render_schemas(context, query.specification, query.schemas, width)
     elif query.variant == "file":

@@ -334,7 +334,7 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
 
 
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
-    """Return a horizontal line of `width` cells."""
+    """Return a horizontal line of `width` cells. The default sign and style are from `styles`."""
     return Line([decoration((sign or styles.glyphs.horizontal) * width, styles.line if style is None else style)])
 
 

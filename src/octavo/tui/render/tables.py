@@ -94,7 +94,7 @@ class _ColumnLimits(NamedTuple):
     max_word: int
     """Maximum width of a word that stays whole in a column wider than `max_unshrunk`."""
     prose_width: int
-    """The table must fit if its columns of prose have this width. Otherwise, the next limits are tried."""
+    """Width of columns of prose. If the table does not fit with this width, the next limits are tried."""
     counts_urls: bool
     """True if URLs are words, so that they stay whole."""
 

@@ -72,7 +72,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 
 async def share_link_details(live: Live, arguments: Arguments, link: share_links.ShareLink) -> LabeledValues:
-    """Return why a share link has no URL yet, and why no link is needed. Empty if neither is so. Raises ApiError."""
+    """Return details: why a share link has no URL yet, and why no link is needed. May be empty. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     details: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:

@@ -553,7 +553,8 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists that form fields offer as choices, by field name. `extra_lists` adds or replaces lists."""
+    """Return the lists that form fields offer as choices, by field name. `extra_lists` adds or replaces lists. Unless
+    `arguments` are for a site, lists of the parts of a site are left out."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

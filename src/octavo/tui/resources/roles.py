@@ -97,7 +97,7 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> str:
-    """Return why the organization gives a person no role in `scopes[0]`. Empty if it gives any. See `role_sources`."""
+    """Return why the organization gives a person no role in `scopes[0]`. Empty if it gives one. See `role_sources`."""
     if person.is_disabled:
         return f"The account of {person.name} is disabled in {organization_title} and has no access."
     if person.role is None:

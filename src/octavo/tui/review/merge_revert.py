@@ -389,7 +389,7 @@ class _Planner:
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the page's ancestors below its nearest ancestor in `moved_ids`, or of all its ancestors."""
+        """Return the IDs of the page's ancestors: below the nearest one in `moved_ids`, or all if none is moved."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]

@@ -124,7 +124,7 @@ class RequestFindings:
             self._start()
 
     def findings_on(self, key: str) -> tuple[AddedFinding, ...]:
-        """Return the findings on a page, without dismissed findings."""
+        """Return the findings on the page with the key `key`, without dismissed findings."""
         return tuple(each for each in self._findings.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
 
     @property

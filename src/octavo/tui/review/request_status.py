@@ -363,7 +363,7 @@ class StatusLoader:
             self._view.run_worker(self._predict_listed())
 
     def load(self, change_requests: Iterable[ChangeRequest], fields: Collection[StatusField]) -> None:
-        """Load the missing status `fields` of all `change_requests`."""
+        """Load the missing status `fields` of the `change_requests` that have a space and are not loading already."""
         unloaded = [each for each in change_requests if each.id not in self._loading and each.space is not None]
         if unloaded:
             self._loading |= {each.id for each in unloaded}

@@ -152,7 +152,7 @@ def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeCha
 
 
 def unresolved_settings(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
-    """Return the settings with `not resolved` as their new value."""
+    """Return copies of the changes of settings, with `not resolved` as the new value of each."""
     return tuple(replace(each, new="not resolved") for each in settings)
 
 

@@ -269,7 +269,7 @@ if (Strip, "__init__") not in UNREPLACED_PARTS:
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
-    """When a widget is next painted, render its `regions` again, or the whole widget if `regions` is empty."""
+    """Make a widget render `regions` again when it is next painted. If `regions` is empty, it renders all its lines."""
     widget._set_dirty(*regions)
 
 
