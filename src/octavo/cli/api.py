@@ -205,7 +205,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request, and whether it can be sent with `--all`: a list operation or `GET PATH`. Raises Failure."""
+    """Return the request, and whether `--all` is possible: True for list operations and `GET PATH`. Raises Failure."""
     files, body_file = ArgumentFiles(), options.input or ""
     arguments = [
         *options.values,

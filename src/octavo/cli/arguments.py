@@ -274,7 +274,7 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command, and return its parser. Its help shows all these texts, and `octavo --help` only `summary`."""
+    """Add a command, and return its parser. The command's help shows all texts, `octavo --help` only `summary`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():

@@ -59,7 +59,7 @@ class PageTexts:
 
     @property
     def name(self) -> str:
-        """The path of a page, or the title of a file or other item. The title of a home page, which has no path."""
+        """The path of a page. The title of a file, of another item, or of a home page, which has no path."""
         return (self.item.page.path if self.item.page is not None else "") or self.item.title
 
     @property

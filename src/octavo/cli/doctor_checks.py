@@ -37,9 +37,9 @@ from octavo.settings import Settings, error_in_words, read_with_values
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 CLOCK_WARNING_SECONDS = 30
-"""Difference between the clocks of this computer and the server that causes a warning."""
+"""Difference in seconds between the clocks of this computer and the server that causes a warning."""
 CLOCK_ERROR_SECONDS = 300
-"""Difference between the two clocks that counts as an error."""
+"""Difference in seconds between the clocks of this computer and the server that counts as an error."""
 _MIN_FREE_BYTES = 100_000_000
 _PROBE = b"\0" * 65_536
 _MAX_SUMMED_FILES = 100_000

@@ -24,7 +24,7 @@ from octavo.cli.output import indented_json
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
-"""Number of columns of the table outside of terminals, where only lists of parameters are wrapped."""
+"""Number of columns of the table if the output is no terminal. Then only lists of parameters are wrapped."""
 MIN_COLUMNS = 60
 """Minimum number of columns of the table, even if the terminal has fewer."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")

@@ -52,7 +52,7 @@ class PlatformFolder:
 
     @property
     def namespace(self) -> str:
-        """Name under which drafts, queued writes and cached responses of the demo in this role are stored."""
+        """Name under which drafts, queued writes and cached responses for this folder and `role` are stored."""
         return f"demo {self.path}{f' as {self.role}' if self.role else ''}"
 
     def why_not_opened(self, error: OSError) -> str:

@@ -331,7 +331,8 @@ async def parse_body(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Return the items on a page of a list, and the cursor of the next page, None on the last. Raises BadResponse."""
+    """Return the items on a page of a list, and the cursor of the next page: None on the last page, empty if the cursor
+    is unreadable. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     next_page = page.get("next")

@@ -297,7 +297,7 @@ def store_unsent_text(db: sqlite3.Connection, namespace: str, entry: OutboxEntry
 
 
 def store_text(db: sqlite3.Connection, namespace: str, key: str, text: str, now: datetime) -> None:
-    """Store `text` as a version of a draft. Other versions are kept."""
+    """Store `text` as a new version of the draft `key`. The stored versions of the draft stay."""
     _store_version(db, namespace, key, _RETURNED_PREFIX + os.urandom(8).hex(), text, now.timestamp(), None)
 
 

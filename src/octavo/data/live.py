@@ -482,7 +482,8 @@ class Live:
         return value
 
     def _store_error(self, op: Operation[Any], error: ApiError) -> None:
-        """Show an error to the watchers of a response. Background requests show only the statuses 403 and 404."""
+        """Store an error in a watched response, and notify the watchers. Background requests store only the statuses
+        403 and 404. After a 403 or 404, also remove the content from the search index."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
@@ -497,7 +498,7 @@ class Live:
             error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)
         was_loading, old_error = response.is_loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):
-            response.error = copy(error)  # a copy has no traceback, which would keep objects in memory
+            response.error = copy(error)  # A copy has no traceback, which would keep objects in memory.
         response.is_loading = False
         if was_loading or response.error is not old_error:
             self._notify_watchers(response)

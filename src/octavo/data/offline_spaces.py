@@ -244,7 +244,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, retries_refused: bool) -> bool:
-        """Download a space. Return False if it waits for a retry. With `retries_refused`, resend refused requests."""
+        """Download a space. Return False if Octavo must try again later. `retries_refused` resends refused requests."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -266,7 +266,7 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.owner)  # the next sync has its own planner
+        syncer.drop(planner.owner)  # The next sync has its own planner.
         return is_fetched
 
     def _begin_reading(self, space_id: str) -> None:
@@ -364,8 +364,8 @@ class OfflineSpaces:
         return True
 
     def _save_or_delete(self, space_id: str, *, is_new: bool = False, begins: bool = False) -> None:
-        """Store a space in state.db, or delete a removed space there. Only `is_new` adds a missing space.
-        Other processes request a sync with the state `waiting`. A stored `waiting` stays until a download `begins`."""
+        """Store a space in state.db. Delete the record of a removed space. Only `is_new` adds a missing record.
+        Another process requests a sync by storing the state `waiting`. This state stays until a download `begins`."""
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
@@ -375,7 +375,7 @@ class OfflineSpaces:
             if all(record.get("id") != space_id for record in records):
                 return [*records, _to_json(space)] if is_new else records
             if is_new and not space.wanted:
-                return records  # another process added the space: keep the progress of that process
+                return records  # Another process added the space, so the progress of that process is kept.
             return [
                 _to_json(space) | ({"state": "waiting"} if record.get("state") == "waiting" and not begins else {})
                 if record.get("id") == space_id

@@ -565,7 +565,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
-    """Add the texts of a document to the index. Return the number of characters."""
+    """Add the texts of a document, whose row has the ID `number`, to the index. Return the number of characters."""
     letter_count = 0
     for text_part in document.read_texts():
         passage = db.execute(

@@ -136,8 +136,8 @@ class StateDb:
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:
-        """Run `function` in a transaction in the background, even if the caller is canceled. The result can
-        be awaited until its changes are on disk. Raises NotSaved."""
+        """Run `function` in a transaction in the background, even if the caller is canceled. Awaiting the result waits
+        until the changes are on disk, and raises NotSaved if they cannot be saved."""
         return self.wait_until_written(self.submit(function))
 
     async def wait_until_written(self, future: Future[R]) -> R:

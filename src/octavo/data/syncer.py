@@ -64,7 +64,7 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """Numbers of responses of an owner that are needed, missing and due."""
+    """Counts of the responses that an owner (`Planner.owner`) needs: all, the missing and the due responses."""
 
     needed_count: int
     missing_count: int

@@ -137,7 +137,7 @@ class _TwoVersions:
         return _text_with_links(self._newer[key])
 
     def ancestor_of(self, ancestor: _Ancestor) -> _Ancestor | None:
-        """Return the older block from which `ancestor` comes. None if the newer version changed or added its words."""
+        """Return `ancestor` as it was in the older version. None if the newer version changed or added the words."""
         old_key = self._old_keys.get(ancestor.block_key)
         if old_key is not None:
             old = self._older[old_key]
@@ -167,7 +167,7 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks that have words, such as table rows. A container is yielded first, without its children."""
+    """Yield the blocks that have words, such as table rows. A container comes before its children, without them."""
     yield from _with_words(document.blocks)
 
 

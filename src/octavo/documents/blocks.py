@@ -177,7 +177,7 @@ class Block(NamedTuple):
     """Source line of the start of `text`, counted from 0. This line may be after `lines[0]`."""
 
     def plain(self) -> str:
-        """Return the text of the block and its descendants, one line for each leaf."""
+        """Return the texts of the block and its descendants, joined by line breaks. Blocks without text add no line."""
         return "\n".join([own_text for block in self.walk() if (own_text := block.text or plain_text(block.runs))])
 
     def walk(self) -> Iterator[Block]:

@@ -91,7 +91,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in a changed row. `words` is None for an unchanged text, `old` or `new` if that version lacks the cell."""
+    """A cell in a changed row. `words` is None for an unchanged text, `old` or `new` is None for a missing cell."""
 
     old: Block | None
     new: Block | None

@@ -452,7 +452,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
-    """Add the old versions of lists and items in different containers, such as those in a quote that became a hint."""
+    """Add to `old_versions` lists and items in different containers, such as a list in a quote that became a hint."""
     taken_ids = set(map(id, old_versions.values()))
     for one, other in pairs:
         if one and other:
@@ -493,8 +493,8 @@ def _version_value(old: Node, new: Node, kept_length: float) -> float:
 
 
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
-    """Return a note for each pair, empty for blocks that stayed. A number that changed because a list was split
-    or joined is noted only if there are other notes."""
+    """Return for each pair a note on how the block moved between containers. Empty for blocks that stayed. An item
+    number that changed because a list was split or joined is noted only if there are other notes."""
     notes = [_crossing_note(one, other, old_containers) if one and other else "" for one, other in pairs]
     if not any(notes):
         return notes

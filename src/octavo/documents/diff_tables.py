@@ -392,7 +392,7 @@ def _with_cell_text(node: Node, old_texts: dict[int, Node]) -> Node:
 
 
 def text_blocks(node: Node) -> list[Node]:
-    """Return a text block itself, or the text blocks in a list or item. Empty if the block has any other content."""
+    """Return the text blocks in `node`: a text block, list or item. Empty if a block is empty or of another kind."""
     if node.kind in _TEXT_KINDS and not node.children:
         return [node] if node.block.runs else []
     if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):

@@ -71,7 +71,7 @@ def all_text(value: Any) -> str:
 
 
 def texts_in(node: Any) -> Iterator[str]:
-    """Yield the text of every text node in a node, at any depth."""
+    """Yield all texts in `node`, at any depth. `node` is a node, a list of nodes, or a text."""
     pending_nodes = [node]
     while pending_nodes:
         each = pending_nodes.pop()

@@ -160,7 +160,7 @@ class UrlLink:
 
     url: str
     host: str
-    """Host or e-mail address, shown next to the link text. The text may name another host."""
+    """Host or e-mail address, shown next to the link text. The link text may name another host."""
 
 
 @dataclass(frozen=True, slots=True)

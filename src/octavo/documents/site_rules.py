@@ -322,7 +322,7 @@ def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, 
 
 
 def path_on_site(url: str, site: str) -> str:
-    """Return the path that a URL has on the site. Return a URL of another site unchanged."""
+    """Return the path that a URL has on `site`, without a final slash. Return a URL of another site unchanged."""
     if url.startswith("/"):
         return url.rstrip("/") or "/"
     try:

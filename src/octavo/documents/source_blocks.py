@@ -88,7 +88,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The Markdown of the block, normalized for comparisons. For a moved block, `moved` and the key in the base."""
+        """The Markdown, normalized for comparisons. For a moved block, `moved` and the key of the block in the base."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:

@@ -73,7 +73,7 @@ class Proposal:
     head: Revision = field(init=False)
     """Current revision of the change request, or of the space if there is no change request."""
     change_request: ChangeRequest | None = None
-    """The change request that receives the changes. None until `send` creates a new one."""
+    """The change request that receives the changes. None until `send` creates a change request."""
 
     async def plan(self) -> ProposalPlan:
         """Load the versions, and return the changes to send. Raises ApiError, OSError, NotPulled or ProposalFailed."""

@@ -419,7 +419,7 @@ class LinkConverter:
     """IDs of the new pages that were already sent, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
-    """Paths of new pages and files that were not sent yet, and to which a text links."""
+    """Paths of new pages and files that have no ID yet, and to which the rewritten Markdown links."""
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:

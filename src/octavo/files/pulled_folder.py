@@ -60,7 +60,7 @@ class FolderInUse(Exception):
 
 @dataclass(frozen=True)
 class TrackedFile:
-    """A file as it was pulled last. Its path is relative to the root of the pages."""
+    """A file in the state of the last pull. `path` is relative to the root of the pages."""
 
     path: str
     kind: FileKind

@@ -237,9 +237,9 @@ async def restore_pages(
     live: Live, at: ChangeRequestRef, expected_revision: str | None, changes: Sequence[ContentEdit]
 ) -> SendResult[None]:
     """Send `changes` that restore pages from earlier revisions, if the head is `expected_revision` (see `edit`). If the
-    server cannot revert pages, send edits instead.
+    server cannot revert pages and `expected_revision` is not None, send edits instead.
 
-    Edits do not restore the position among pages with the same parent. Of groups and links, they restore only the
+    Edits do not restore the position among pages with the same parent. For groups and links, edits restore only the
     `EDITABLE_FIELDS`.
     """
     can_use_edits = expected_revision is not None and any(isinstance(change, RevertPage) for change in changes)

@@ -40,7 +40,7 @@ T = TypeVar("T")
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
-"""Time after a lost response until the first search. The request may still arrive."""
+"""Time after a lost response until the first search. The request may still arrive at the server."""
 MAX_SINGLE_READS = 3
 """Maximum number of threads that Octavo reads one by one for checks. For more, Octavo reads the list of threads."""
 MAX_LIST_AGE = timedelta(seconds=10)
@@ -167,7 +167,7 @@ class OutboxDelivery:
             await self._confirm(entry, response.id if entry.traits.creates else "")
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
-        """Search the server for the result of an `unknown` entry. Store the result, or the time of the next search."""
+        """Search the server for the result of an `unknown` entry. Store the outcome, or the time of the next search."""
         # The time is read before the request, so that the response is not older than `now`.
         now = self._entries.now()
         try:
@@ -191,7 +191,7 @@ class OutboxDelivery:
     async def record_lost_response(
         self, entry: OutboxEntry, reason: str = RESPONSE_LOST, delay: timedelta = FIRST_SEARCH_DELAY
     ) -> None:
-        """Store that the response to an entry was lost. The first search follows after `delay`."""
+        """Store that the response to an entry was lost, and why (`reason`). The first search follows after `delay`."""
         now = self._entries.now()
         # The time is counted from now, because the computer may have been asleep since `started_at`.
         may_arrive_until = now + self._may_arrive_for
@@ -380,7 +380,7 @@ class ConnectionState:
         self.record_success()
 
     def record_response(self) -> bool:
-        """Record that the server responded to a request outside the outbox. Return whether this ended a pause."""
+        """Record the response to a request outside the outbox. Return whether this ended a pause of the outbox."""
         if self._is_token_refused and self._has_timed_pause:
             # The response to a read does not end this pause, because the server may still refuse the token for writes.
             return False

@@ -52,7 +52,7 @@ class UnfinishedWrite(NamedTuple):
     lock_name: str
     began_at: datetime
     attempt: WriteAttempt[Any] | None
-    """The write that has the lock. None if this version of Octavo cannot read it."""
+    """The write that has the lock. None if this version of Octavo cannot read the stored write."""
     later_writes: tuple[NewWrite, ...] = ()
     """Writes to add to the outbox when this write is done."""
 
@@ -143,7 +143,7 @@ class SendResult(Generic[T]):
 
     @property
     def can_be_sent_again(self) -> bool:
-        """True if the write failed before the server acted on it, for a reason that may end, such as a 429."""
+        """True if the write failed before the server acted on it, for a temporary reason, such as status 429."""
         was_sent = self.write_error is not None
         return self.error is not None and classify_failure(self.error, was_sent=was_sent) == "waiting"
 

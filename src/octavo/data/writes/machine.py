@@ -123,7 +123,7 @@ class WriteAttempt(Generic[W]):
     """The IDs of items that existed at the check before the first request. For an edit of a comment, the `_fingerprint`
     of the comment (comment_kinds.py). Empty for other writes. None if nothing was checked."""
     newest_at: datetime | None = None
-    """Time of the newest item, such as a comment, that the check found, by the server's clock. None if unknown."""
+    """Server time of the newest item, such as a comment, at the check before the first request. None if unknown."""
     my_id: str | None = None
     """ID of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()

@@ -83,7 +83,7 @@ _STORED_NAMES = {
 }
 """Names of attributes in stored records, where they differ from OutboxEntry."""
 _STORED_ATTRIBUTES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "traits")]
-"""Attributes of OutboxEntry in stored records. `op` is stored as an HTTP request."""
+"""Attributes of OutboxEntry in stored records. `op` is stored as an HTTP request. `traits` are computed from `op`."""
 _PENDING = "gathered"
 """The state `pending` has this name in stored records."""
 

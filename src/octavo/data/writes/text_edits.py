@@ -33,7 +33,7 @@ SuggestionResult = Literal["applied", "same", "changed", "gone"]
 _EDITED = "was edited in the meantime"
 NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
-"""Function that returns the new text of a page. None if the old text is not as expected, to leave it unchanged."""
+"""Function that returns the new text of a page. If the old text is not as expected, returns None for no change."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"(
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
-"""Start of a title that would begin a list, heading or quote, such as `1` in `1. Start`. A backslash is added."""
+"""Start of a title that would begin a list, heading or quote, such as `1` in `1. Start`. A backslash follows it."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 

@@ -52,7 +52,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Return a heading, with level and words merged separately. None if that is not possible."""
+    """Return a heading, with level and words merged separately. None if they conflict or share too few words."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]

@@ -139,7 +139,7 @@ def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[s
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
-    """In each cycle of pages that contain each other, move a page back to its parent on main. Record a conflict."""
+    """In each cycle of pages in `parents`, move one below its nearest remaining ancestor on main. Record a conflict."""
     acyclic_ids: set[str] = set()
     for start in parents:
         path_ids: list[str] = []

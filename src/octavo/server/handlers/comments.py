@@ -39,7 +39,7 @@ class CommentPresenter:
     context: RequestContext
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """For each page (its ID and the hash of its text): the texts of its blocks, by block key."""
+    """Texts of blocks by block key, for each page by its ID and the hash of its text."""
 
     @property
     def path(self) -> str:

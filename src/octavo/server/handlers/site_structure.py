@@ -370,7 +370,7 @@ def _move_section(op: structure.MoveSection, context: RequestContext) -> Json:
 def _move(
     context: RequestContext, tree: SiteTree, item: structure.Pointer, position: structure.Position | None
 ) -> Json:
-    """Move a site part to `position`, or after its siblings if None. Return it. Raises Refusal or MissingResource."""
+    """Move a site part to `position`, by default to the end. Return the part. Raises Refusal or MissingResource."""
     path, document = _find_part(context, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")

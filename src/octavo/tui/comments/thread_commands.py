@@ -100,7 +100,7 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the threads for which `action` is possible. If any is open, resolving leaves out resolved threads."""
+    """Return threads that allow `action`, and why others do not. Resolving skips resolved threads if any is open."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates

@@ -65,7 +65,7 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
         no_target=lambda view: view.why_not_this_thread() or NO_THREAD,
     )
 )
-"""Commands for the thread of a pane, or for its selected message."""
+"""Commands for the thread that a pane shows, or for the selected message of this thread."""
 
 
 def _has_suggestion(view: ThreadView) -> bool:

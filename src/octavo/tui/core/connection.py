@@ -126,7 +126,7 @@ class Subscriptions:
         return tuple(each.op for each in self._slots.values())
 
     def shown_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses whose age the top bar shows for this widget."""
+        """Yield the responses whose age the top bar shows for this widget. Those of low priority are left out."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._low_priority_slots)
         yield from self._dependencies
 

@@ -260,7 +260,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
 
 
 def slug(title: str) -> str:
-    """Return a title as a file name without extension: `Getting started` becomes `getting-started`."""
+    """Return a title as a file name without extension, such as `getting-started`. `page` if the title is empty."""
     return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 

@@ -195,7 +195,7 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Texts that the user has written but not sent: drafts and pending comments. Retries saving if it failed."""
+    """Texts that the user has written but not sent: drafts and pending comments. Saves drafts again after a failure."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called each time before `changed` is published."""
@@ -390,7 +390,7 @@ class InboxFeed:
         return self.loader.change_request(row.target)
 
     def comment(self, row: InboxRow | None) -> Comment | None:
-        """Return the first comment of the thread of a row. None if the row has no thread, or if it is not loaded."""
+        """Return the first comment of a row's thread. None if the row has no thread or the comment is not loaded."""
         return self.loader.comment(row.target) if self.loader is not None and row is not None else None
 
     def _on_snapshot(self, snapshot: InboxSnapshot) -> None:

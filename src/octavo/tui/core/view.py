@@ -360,7 +360,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def fallback_pane(self) -> Widget | None:
-        """The pane that handles keys if the focused list does not. None if there is no such pane."""
+        """The pane that gets keys after the focused list. None if no list has the focus, or if the pane is covered."""
         pane = self.main_pane if isinstance(self.focused, LineList) else None
         return None if pane is None or is_covered(self, pane) else pane
 

@@ -355,7 +355,7 @@ def running_text(action: str) -> str:
 
 @contextmanager
 def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
-    """Show `text` as a notification while the `with` block runs, unless it ends at once. Yields a function that
+    """Show `text` as a notification while the `with` block runs, unless the block ends at once. Yields a function that
     replaces the text."""
     delay, notice_number = Delay(app), 0
 

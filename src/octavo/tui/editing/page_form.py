@@ -128,7 +128,7 @@ def from_draft(page: Page, draft: str) -> Values:
 
 
 def change_notes(page: Page, draft: str, base: str) -> dict[str, str]:
-    """Return a note for each edited detail that another user changed, by name. `base` is a draft of old values."""
+    """Return, by name, a note for each value in `draft` that others have changed. `base` is JSON of the old values."""
     edited, current = from_draft(page, base), current_values(page)
     return {
         name: f"This has changed since you typed your draft. It is now: {current[name] or 'empty'}"

@@ -314,7 +314,7 @@ class DiffNavigation:
         return span is not None
 
     def select_thread(self, key: str) -> bool:
-        """Select a thread, or do so later if the page has no lines yet. Return False if the page lacks the thread."""
+        """Select a thread, or do so later if the page has no lines yet. Return False if the thread is not shown."""
         if (
             not len(self.pane.viewport.virtual_lines)
             and not self.contents.shows_source

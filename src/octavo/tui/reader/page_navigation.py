@@ -66,7 +66,7 @@ class PageNavigation:
         """False while a newer version of the page is loading, which may contain an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
-        """Moves that stopped at the end of the parsed part. They are repeated when the whole page is parsed."""
+        """Moves that stopped at the end of the parsed part of the page, to repeat when the whole page is parsed."""
         self._waiting_position = ReadingPosition()
         """Reading position when `_waiting_moves` were requested."""
         self._anchor_cache: tuple[Document, Mapping[str, str]] | None = None

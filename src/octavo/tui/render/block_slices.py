@@ -245,7 +245,7 @@ def _split_long_cells(piece: Block, max_cost: float) -> Iterator[Block]:
 
 
 def shorten_row(row: Block, max_cost: float = SLICE_COST) -> Block:
-    """Return a table row, card, image or field in which each long text is cut to its first slice."""
+    """Return a table row, card, image or field. Texts that cost over twice `max_cost` are cut to the first slice."""
     whole_cells = row.children or (row,)
     if not any(_is_long_cell(cell, max_cost) for cell in whole_cells):
         return row

@@ -82,7 +82,7 @@ def render_word_changes(
 
 
 def _hidden_marks(words: Iterable[model.TextPart], op: str) -> str | None:
-    """Return the names of undisplayed characters that begin words with `op` (`delete` or `insert`), or None."""
+    """Return the names of undisplayed characters at the start of words that are deleted or inserted (`op`), or None."""
     texts = [word.run.text for word in words if word.op == op]
     marks = [mark for text in texts for mark in takewhile(lambda char: not flatten_emoji(char), text)]
     return ", ".join(unicodedata.name(mark).lower() for mark in marks) or None

@@ -421,7 +421,7 @@ class LayoutContext:
     spare_width: int = 0
     """Number of cells by which the current block may be wider than the text around it. 0 inside a box."""
     never_wraps_code: bool = False
-    """True if code is not wrapped even if the page says so. Lines that are split into slices are always wrapped."""
+    """True if code is not wrapped, even with the attribute `wrap`. Lines split into slices are always wrapped."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
     """Returns the Markdown of a block, to show if the block cannot be rendered. Empty if it is not known."""
     has_heading_rules: bool = True

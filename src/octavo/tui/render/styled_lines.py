@@ -75,7 +75,7 @@ class HiddenText(NamedTuple):
 
     pieces: Sequence[StyledText]
     start: int
-    """Cells from the edge of the visible part to the start of this text. 0 for a text at the right, else negative."""
+    """Cells from the edge of the visible part to the start of `pieces`. 0 if hidden at the right, else negative."""
 
 
 _MAX_CACHED_LENGTH = 60

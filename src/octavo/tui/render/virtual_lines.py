@@ -54,7 +54,7 @@ class VirtualLines(Generic[U]):
         self._is_exact += bytes(len(chunks))
 
     def reuse_lines(self, earlier_lines: VirtualLines[U]) -> None:
-        """Use the lines of the chunks that are rendered in `earlier_lines`, so that they are not rendered again."""
+        """Use the lines of chunks that `earlier_lines` has rendered, so that these chunks are not rendered again."""
         earlier_indexes = {id(chunk): index for index, chunk in enumerate(earlier_lines.chunks)}
         for index, chunk in enumerate(self.chunks):
             earlier_index = earlier_indexes.get(id(chunk))

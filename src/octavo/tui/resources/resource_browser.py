@@ -538,7 +538,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
-    """Forget the counts of lists with the same parent URL as `op` if its editable items have changed to `new_value`."""
+    """If `new_value` changes editable items of the list `op`, forget the counts of lists with the same parent URL."""
     parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None

@@ -111,7 +111,7 @@ def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_t
 
 
 def access_sentence(person: Person, scopes: Sequence[RoleScope], organization_title: str, role: str | None) -> str:
-    """Return why a person has `role` in `scopes[0]`, or no access if `role` is None. `scopes`: see `role_sources`."""
+    """Return why a person has `role` in `scopes[0]`, or no role if `role` is None. `scopes` is as in `role_sources`."""
     scope_title = scopes[0].title
     sources = role_sources(person, scopes, organization_title)
     source = next((each for each in sources if each.role == role), None)

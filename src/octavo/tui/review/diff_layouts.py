@@ -86,7 +86,7 @@ class SinglePageLayout:
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if a sentence describes the page, because it has no diff."""
+        """Return True if a sentence describes the page, because the page has no diff."""
         return self.has_cursor(key) and self._view.has_class("-words")
 
     def clear(self) -> None:

@@ -126,8 +126,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write the revert of `merged` in a draft change request, and open it for review. Return a message and this change
-    request, or None instead of the change request if the revert is not complete. Raises ApiError."""
+    """Write the revert of `merged` in a draft change request, and open this draft for review. Return a message and the
+    reference of the draft. The reference is None if the revert is not complete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:

@@ -391,7 +391,7 @@ class Comparison:
         return self._compare_head(self.change_request.base)
 
     async def changed_since(self, revision_id: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since `revision_id`. None if document IDs are missing. Raises ApiError."""
+        """Return the pages that changed since `revision_id`. None if a revision lacks document IDs. Raises ApiError."""
         old_revision, new_revision = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision_id)),
             load_revision(self._view.live, self.head),

@@ -252,7 +252,7 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row that counts findings on added words, and unchecked pages. Empty if both are 0. Raises ApiError."""
+    """Return a row that counts unchecked pages and findings on added words. Empty if both are 0. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []

@@ -170,7 +170,7 @@ class Edited:
 @dataclass(frozen=True)
 class NotEdited:
     """Result of an edit without a new text. `sentence` says why there is none. `kept_path` is the file that still has
-    the text. None if the editor was not started, or if the file is gone."""
+    the text. `kept_path` is None if the editor was not started, or if the file is gone."""
 
     sentence: str
     kept_path: Path | None = None

@@ -111,7 +111,7 @@ class FlatTree:
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
-    """Return True if the label or the last segment of the path contains every one of the folded `words`. A word with
+    """Return True if each of the folded `words` is in the label or in the last segment of the path. A word with
     `/` may also be in the whole path. False for a node of the kind `section`."""
     if node.kind == "section":
         return False
