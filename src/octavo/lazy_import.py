@@ -62,7 +62,7 @@ def has_extra(name: str) -> bool:
 
 
 def missing_extra_phrase(name: str) -> str:
-    """Return a phrase that says how to install an extra: `needs octavo[pdf]. Run: pip install 'octavo[pdf]'`."""
+    """Return a phrase that says how to install an extra, such as `needs octavo[pdf]. Run: pip install …`."""
     packages = " ".join(EXTRAS[name].packages)
     is_pipx = "pipx" in Path(sys.prefix).parts
     command = f"pipx inject octavo {packages}" if is_pipx else f"pip install 'octavo[{name}]'"

@@ -53,7 +53,7 @@ _MISSING_STATUSES = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Return why URLs are broken, by URL. If there are too many to check, `incomplete_notes` gets a sentence."""
+    """Return why URLs are broken, by URL. If there are too many URLs to check, `incomplete_notes` gets a sentence."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked_urls = list(urls)[:_MAX_CHECKED_URLS]

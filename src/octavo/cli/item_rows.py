@@ -260,7 +260,7 @@ async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) ->
 
 
 async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
-    """Search the result of `find_discussions` for a thread. Raises ApiError, or Failure if there is none."""
+    """Find a thread in the results of `find_discussions`. Raises ApiError, or Failure if there is no such thread."""
     live, discussions = resolver.live, await find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_op(at))

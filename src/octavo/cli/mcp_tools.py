@@ -156,7 +156,7 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the ID of the space `name`. Without a name, return `_spaces` (empty: all spaces). Raises ToolError."""
+        """Return the ID of the space `name`, by default `_spaces`, which is empty for all spaces. Raises ToolError."""
         if not name:
             return self._spaces
         try:

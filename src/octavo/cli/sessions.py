@@ -330,7 +330,7 @@ class _SignIn:
     previous_label: str = ""
     """Label of the session before the sign-in screen, to show to the user. Empty if there was none."""
     reopen_previous: Callable[[], Session] | None = None
-    """Function that opens the session before the sign-in screen again. None if there was none."""
+    """Function that reopens the session that was open before sign-in. None if no session was open."""
     previous_profile: str = ""
     """Name of the profile that was current before the sign-in screen. Empty if there was none."""
 

@@ -325,8 +325,8 @@ T = TypeVar("T")
 
 
 async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Return the result of `coroutine`, which runs to its end even if the calling task is canceled. At each cancel,
-    `give_up` is called, which must make `coroutine` end soon. After its end, the cancel is raised."""
+    """Return the result of `coroutine`, which runs to its end even if the calling task is canceled. Each time the task
+    is canceled, call `give_up`, which must make `coroutine` end soon. After this end, raise CancelledError."""
     # An open connection keeps its context in memory. An empty context cannot keep a closed dialog there.
     task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
@@ -339,7 +339,7 @@ async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], No
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # asyncio would report an error that is never read
+        task.exception()  # Otherwise, asyncio would report an error that is never read.
     raise cancelled
 
 

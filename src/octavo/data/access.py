@@ -55,7 +55,7 @@ class Send(Protocol):
 
 
 class Availability:
-    """A `Send` that remembers which operations the server or the plan does not include."""
+    """A `Send` that remembers which operations the server does not support or the plan does not include."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

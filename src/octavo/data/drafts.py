@@ -127,8 +127,8 @@ class Drafts:
         return draft.text if (draft := self.find(key)) is not None else None
 
     def find(self, key: str) -> Draft | None:
-        """Return a draft as typed in this process. Without one, return the newest draft on disk, which then counts as
-        seen. None if there is neither."""
+        """Return the draft as typed in this process, or None if its text was deleted. If it was not typed here, return
+        the newest draft on disk, which then counts as seen. None if there is no draft."""
         if (edit := self._current_edits().get(key)) is not None:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:

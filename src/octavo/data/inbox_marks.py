@@ -33,7 +33,7 @@ _MORNING_HOUR = 8
 
 @dataclass(frozen=True)
 class Mark:
-    """States that an inbox row is done, snoozed or read, with the texts that the row had at `marked_at`."""
+    """The state of an inbox row: done, snoozed or read, with the texts that the row had at `marked_at`."""
 
     key: str
     kind: MarkKind

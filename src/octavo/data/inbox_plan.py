@@ -47,7 +47,7 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
 
 NO_FINGERPRINT = "?"
-"""Fingerprint of a response whose changes no list shows. The response is fetched again only after `max_age`."""
+"""Fingerprint of a response whose changes appear in no list. The response is fetched again only after `max_age`."""
 IMMUTABLE_FINGERPRINT = "for ever"
 """Fingerprint of a response that never changes."""
 
@@ -63,7 +63,7 @@ def page_fingerprint(page: Page, revision_id: str) -> str:
 
 
 def change_request_fingerprint(change_request: ChangeRequest) -> str:
-    """Return the fingerprint of a change request, which changes with its content, reviews and open threads."""
+    """Return the fingerprint of a change request: it changes with its content, reviews, open threads and `outdated`."""
     outdated_suffix = " outdated" if change_request.outdated else ""
     return f"{reviews_fingerprint(change_request)} {change_request.comments}{outdated_suffix}"
 

@@ -177,7 +177,7 @@ class IndexedPages:
     """Which pages of a space are completely in the index, and which pages match a search."""
 
     update_times: dict[str, float] = field(default_factory=dict)
-    """When each completely indexed page was changed last, by page ID. Pages without such a time are missing."""
+    """Time of the last change of each completely indexed page, by page ID. Pages without a known time are missing."""
     found_ids: frozenset[str] = frozenset()
     """IDs of the pages that contain all words of at least one query."""
 

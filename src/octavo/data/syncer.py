@@ -320,7 +320,7 @@ class Syncer(Generic[R]):
         return needed.as_due() if version is not None and version.error else needed
 
     async def _use_cached_responses(self, state: _OwnerState, needed_responses: Iterable[NeededResponse]) -> None:
-        """Give the planner the cached values that it needs and does not have. Fetch unreadable responses again."""
+        """Give the planner the cached values that it has not received yet. Fetch unreadable responses again."""
         versions, with_value = self._cache.versions, [needed for needed in needed_responses if needed.needs_value]
         for start in range(0, len(with_value), READS_PER_SLICE):
             waiting_urls = self.queue.waiting_urls(with_value[start].owner)
@@ -335,7 +335,7 @@ class Syncer(Generic[R]):
                 continue
             for (needed, version, _), value in zip(batch, await asyncio.to_thread(self._decode, batch), strict=True):
                 if self._cache.versions.get(needed.url) != version:
-                    continue  # a newer response was fetched while the body was decoded
+                    continue  # A newer response was fetched while the body was decoded.
                 if value is not None:
                     await self._add_dependents(state, needed, value, version)
                 else:

@@ -450,7 +450,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of the links, formulas and formats of some words, but not of the words themselves."""
+    """Yield the kinds of change of the links, formulas and formats in `part`, but not of its added or deleted words."""
     run, old_run = part.run, part.old
     match part.op:
         case "link":

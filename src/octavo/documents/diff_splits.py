@@ -19,7 +19,7 @@ from octavo.documents.sequences import DiffRange, diff_ranges
 _MIN_SHARE_OF_PART = 0.5
 """Minimum share of words of the shorter text that two related texts have in common."""
 _MIN_SHARE_KEPT = 0.9
-"""Minimum share of the words of the longer version that both versions have."""
+"""Minimum share of the words of the longer version that a split or join must keep."""
 _MIN_EQUAL_LENGTH = 25
 """Minimum number of equal letters at the beginning and at the end of a text that was cut in two."""
 _MIN_WORDS = 4

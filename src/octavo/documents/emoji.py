@@ -102,7 +102,7 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return `text` if it is an emoji. Else return up to `limit` emoji with `text` in a name, best first."""
+    """Return up to `limit` emoji with `text` in a name, best first. If `text` is an emoji, return only this emoji."""
     text = text.strip().strip(":")
     if (named_emoji := _known_characters().get(_without_style(text))) is not None:
         return [named_emoji]

@@ -110,7 +110,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return the end of the HTML tag with attributes at `position`, even if markdown-it rejects it, or None."""
+    """Return the end of the tag with attributes at `position`, even if markdown-it rejects it. None without a tag."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -195,7 +195,7 @@ class TextFinder:
         self._found_positions: dict[str, tuple[int, int]] = {}
 
     def find_after(self, text: str, position: int) -> int:
-        """Return where `text` first occurs at or after `position`. The length of the source if it does not occur."""
+        """Return where the source first has `text` at or after `position`. The length of the source if nowhere."""
         searched_from, found_position = self._found_positions.get(text, (0, -1))
         if not searched_from <= position <= found_position:
             match = _literal_pattern(text).search(self._source, position)

@@ -58,7 +58,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class DiffRange(NamedTuple):
-    """Corresponding ranges of two sequences: `old[i1:i2]` was replaced by `new[j1:j2]`, or both are equal."""
+    """Corresponding ranges of two sequences: `old[i1:i2]` was replaced by `new[j1:j2]`, or both ranges are equal."""
 
     equal: bool
     i1: int

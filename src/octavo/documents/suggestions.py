@@ -352,7 +352,7 @@ class TwoVersionAnchors:
         self._old, self._new = map(ThreadAnchors, documents)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, or by "" if they are on no block."""
+        """Return threads by the key of their block. The key is "" if neither version has the block."""
         threads_by_key: dict[str, list[Comment]] = {}
         remaining_threads = list(threads)
         groupings = (self._new.by_key, self._old.by_key, self._new.by_exact_block, self._old.by_exact_block)
@@ -385,8 +385,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated. False if the new version has its block. Otherwise, True for a pending
-        comment with a quote, for a thread that is outdated on the server, and if both versions lack block and quote."""
+        """Return whether a thread is outdated. False without a block, or if the new version has it. Else True for a
+        pending comment with a quote, for a thread outdated on the server, and if both versions lack block and quote."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -238,7 +238,7 @@ class Proposal:
         self.folder.save()
 
     def _sent_text(self, path: str, page_id: str) -> str:
-        """Return the text of a page's file, without changes that cannot be sent. Raises NotPulled."""
+        """Return a page file's text, without changes of front matter keys that cannot be sent. Raises NotPulled."""
         file = self.baseline.pages.get(page_id)
         before = self.folder.base_text(file.base_sha256) if file is not None and file.base_sha256 else ""
         return with_other_keys_of(before, self.local.text(path))
@@ -251,7 +251,7 @@ class Proposal:
         return local_changes.edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 
     async def apply(self, changes: list[ContentEdit]) -> None:
-        """Send `changes` as one edit, and read the change request's new content. Raises ApiError or ProposalFailed."""
+        """Send `changes` as one edit, and read the new content. Raises ApiError, or ProposalFailed (even if sent)."""
         assert self.change_request is not None
         at = self.change_request.ref(self._space)
         outcome = await edit(self.live, at, self.head.id, changes)

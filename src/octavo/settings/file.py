@@ -141,7 +141,7 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the indexes of a setting's first line and of the line after it. None if not set outside all tables."""
+    """Return the indexes of a setting's first line and of the line after it. None if set nowhere, or only in tables."""
     return next(
         (
             (each.start, each.end)

@@ -205,7 +205,7 @@ class Linter:
     format: str
     """Format of the output of the program, one of `FORMATS`."""
     columns: str = ""
-    """Unit in which the program counts columns, from `COLUMNS`. Empty for the usual unit of the format."""
+    """Unit in which the program counts columns, one of `COLUMNS`. Empty for the usual unit of the format."""
     folder: Path | None = None
     """Folder in which the program runs. None for a temporary folder."""
     mask: tuple[str, ...] = ()

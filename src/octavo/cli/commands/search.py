@@ -73,7 +73,7 @@ class Search:
         self._spaces: tuple[Space, ...] = ()
 
     async def print(self) -> None:
-        """Print the results, or suggest similar titles if there are none. Raises ApiError or Failure."""
+        """Print the results, or suggest similar titles if there are no results. Raises ApiError or Failure."""
         options = self._options
         if not self._words.strip():
             raise Failure("Could not search: there are no words. Write the words to find.", USAGE)

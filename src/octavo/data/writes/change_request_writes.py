@@ -31,7 +31,7 @@ async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
     """Merge a change request, if the change request and main are still as in `checked`. If the response is lost, call
-    `on_search` and search for the result. `MergeResult.result` is then empty."""
+    `on_search` and search for the merge. If the search finds the merge, `MergeResult.result` is empty."""
     return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
 

@@ -67,7 +67,7 @@ async def _search_for_reply(send: Send, attempt: WriteAttempt[CreateReply]) -> A
 
 async def _check_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> Check:
     """Return AlreadyDone if the comment already has all values that the write sets. Return Changed if another user has
-    edited the text or undone the write."""
+    edited the text, or has undone the write after an earlier check. Otherwise, return Ready."""
     op, current_comment = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, current_comment):
         return AlreadyDone()

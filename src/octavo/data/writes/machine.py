@@ -488,8 +488,8 @@ def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: dateti
 
 
 def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Plan the next search for an entry in the state `unknown`. `own_failure` is True if the server responds to other
-    requests."""
+    """Plan the next search for an entry in the state `unknown`. `own_failure` is True if a request for the entry failed
+    while the server responded to other requests."""
     entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
     return replace(entry, due_at=due_at, reason=reason, own_failures=entry.own_failures + own_failure)

@@ -395,7 +395,7 @@ class FolderLayout:
         return relative_url(path, page_path, quote(anchor, safe="-_.~:"))
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL of a reference, or its path from the file `start` if it is in the folder. Empty if unknown."""
+        """Return the path from `start` to the file of a reference, or a URL outside the folder. Empty if unknown."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:

@@ -322,7 +322,7 @@ class _Counterparts:
         """For each block of the base that was moved, its version on this side."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of both versions that were rewritten at their position. They never count as both moved and edited."""
+        """Blocks of the base and this side, rewritten at their position. They never count as both moved and edited."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
         """Blocks of the base, each with the block that is now at its position, if the two are very different, or one of
         them seems to be moved. Both count as versions of one block only if neither was moved."""
@@ -560,8 +560,8 @@ def _count_versions(main: Iterable[SourceBlock], request: Iterable[SourceBlock])
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
-    """Return whether added blocks move with the moved text above them. If their heading moved, they must not begin a
-    new section. If not, the next block must have moved, and must not be a heading."""
+    """Return whether added blocks belong to text that moved. If the heading above them moved, they must not begin a new
+    section. Otherwise, the next block must have moved, and must not be a heading."""
     siblings, index, blocks = addition
     heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:

@@ -74,7 +74,7 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_revision_at(context: RequestContext, at: ContentRef) -> Json:
-    """Return the revision `at`, or the current one of a space or change request. Raises MissingResource."""
+    """Return the revision `at`, or the current revision of the space or change request `at`. Raises MissingResource."""
     match at:
         case RevisionRef():
             return get_revision(context, at.space_id, at.revision_id)

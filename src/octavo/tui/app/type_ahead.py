@@ -274,7 +274,7 @@ class TypeAhead:
         return [each for each in keys if self._app in _nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first event of the queue. The others wait again, because this event may open another screen."""
+        """Dispatch the first event of the queue. The other events wait, because this event may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return

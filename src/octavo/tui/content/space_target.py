@@ -76,7 +76,7 @@ def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.M
 
 
 def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
-    """Return `page` with `item` at `position`, or last if no neighbor is listed. Unchanged if `item` is not listed."""
+    """Return `page` with `item` at `position`, or last if no neighbor is listed. Unchanged if `page` lacks `item`."""
     listed_item = next((each for each in page.items if each.id == item.id), None)
     if listed_item is None:
         return page

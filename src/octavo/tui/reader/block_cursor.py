@@ -475,7 +475,7 @@ class Clickables(PanePart):
         return next((text for text in texts if text.replace(" ", "") == shown_text), " ".join(" ".join(rows).split()))
 
     def open_or_show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Open the link if there is only one. Otherwise, show hints at all `clickables`."""
+        """Open the link if all `clickables` are parts of one link. Otherwise, show hints at all `clickables`."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
             self._open_clickable(clickables[0], in_browser)
         else:

@@ -252,7 +252,7 @@ class Viewport:
         """True after the first frame. Before the first frame, only visible chunks are rendered, to save time."""
         self.top = START
         self.is_setting_scroll_bar = False
-        """True while `update_scroll_bar` sets `scroll_y`, to tell this from scrolling by the user."""
+        """True while `update_scroll_bar` sets `scroll_y`. Other changes of `scroll_y` are scrolling by the user."""
         self.covered_rows = 0
         """Number of rows at the bottom that another widget covers, such as a thread."""
         self.bar_rows = 0

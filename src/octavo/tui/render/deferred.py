@@ -260,7 +260,7 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images in the page. None if the settings do not show them."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by slug, or by link target if the block names a file or URL. If None, not loaded."""
+    """OpenAPI specifications, by slug, or by link target if the block names a file or URL. None if not loaded."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
     """Rendered details of expanded operations."""

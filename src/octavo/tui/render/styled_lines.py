@@ -100,7 +100,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
-        """Return a copy with other `pieces`, in which the old text begins `offset` cells farther to the right."""
+        """Return a copy with the new `pieces`, in which the old text begins `offset` cells farther to the right."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[StyledText]) -> Line:

@@ -420,7 +420,7 @@ _MAX_NAME_LENGTH = 50
 
 
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
-    """Return the character for an icon, one or two cells wide, or None. With `ascii`, return only ASCII characters."""
+    """Return the character for an icon, one or two cells wide, or an ASCII character with `ascii`. None if missing."""
     sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None

@@ -305,8 +305,8 @@ def _widths_for_longest_words(
     parts: _WordPartWidths,
     available_width: int,
 ) -> list[int]:
-    """Return the smallest column widths with which long words are broken less often. `broken` has the columns in which
-    the longest word is broken, with the width of that word."""
+    """Return minimum column widths: the width of the wrapped text, or more if the spare width lets long words be broken
+    less often. `broken` maps the index of a column whose longest word is broken to the width of this word."""
     lines = [[wrap_items(row[index], width) for row in rows] for index, width in enumerate(widths)]
     least_widths = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare_width = -_excess_width(least_widths, available_width)

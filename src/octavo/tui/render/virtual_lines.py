@@ -62,7 +62,7 @@ class VirtualLines(Generic[U]):
                 self._store(index, earlier_lines._heights[earlier_index], earlier_lines._lines.get(earlier_index))
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
-        """Store heights and lines of the background thread. Skip chunks that were changed or rendered meanwhile."""
+        """Store heights and lines from the background thread. Skip chunks that were changed or rendered meanwhile."""
         for index, height in rendered_chunks.heights.items():
             if not self._is_exact[index] and index not in self.outdated_indexes:
                 self._store(index, height, rendered_chunks.lines.get(index))
@@ -139,7 +139,7 @@ class ChunkLayout(NamedTuple):
     """Key of the layout of a diff. Layouts with equal keys render the same lines. Empty if the content is no diff."""
 
     def recording_renderer(self, missing: dict[int, MissingContents]) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a chunk. It stores missing deferred content in `missing`, by `id(chunk)`."""
+        """Return a function that renders a chunk, and stores its missing content in `missing`, by `id(chunk)`."""
         render, deferred = self.make_renderer(), self.deferred
 
         def render_and_record(chunk: Any) -> list[Line]:

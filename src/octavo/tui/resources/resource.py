@@ -150,7 +150,7 @@ class Action(Generic[M]):
     disabled_reason: Callable[[M], str | None] = lambda item: None
     """Returns why the action is not possible for an item. None if it is possible."""
     permission: Callable[[M], str] = lambda item: ""
-    """Returns the permission that the user needs. Empty if it is the permission to edit the item."""
+    """Returns the permission that the action needs. Empty if the permission to edit the item is enough."""
     run: Callable[[Shell, Any], None] | None = None
     """Runs the action for a `Selection`. None if the action sends its operation after a confirmation."""
 
@@ -543,7 +543,7 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
 def loaded_items(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
 ) -> list[Any] | None:
-    """Return the items from which the field `name` lets the user choose. None if they are not loaded."""
+    """Return the choices of the field `name`, from its list in `extra_lists` or its usual list. None if not loaded."""
     reference_list = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
     op = reference_list.list_operation({})
     response = None if op is None else shell.session.live.peek(op).value

@@ -178,7 +178,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve_on_server(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, and add the answer to `targets`. Return False if there is no answer."""
+    """Ask the server where a path leads. Add the target, None if missing, to `targets`. Return False if unknown."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:

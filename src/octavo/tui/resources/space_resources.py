@@ -128,9 +128,9 @@ def _grant_again(update: Any) -> Operation[Any]:
 def undo_of_roles(
     live: Live, arguments: Arguments, *role_kinds: tuple[Resource[Any], str, Callable[[Any], Any]]
 ) -> UndoFactory:
-    """Return a function that gets a sent operation. It returns the operations that restore the roles as they are cached
-    now, or None if a role is not cached or cannot be restored. Each of `role_kinds` has a kind of roles, the name of
-    the argument for the user or team ID, and a function that returns these IDs from the sent operation."""
+    """Return a function that gets a sent operation. It returns the operations that restore the roles as cached before
+    sending, or None if a list of roles is not completely cached or a role cannot be restored. Each of `role_kinds` has
+    a kind of roles, the argument for the user or team ID, and a function that reads these IDs from the operation."""
     lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in role_kinds]
 
     def ops(operation: Any) -> list[Operation[Any]] | None:

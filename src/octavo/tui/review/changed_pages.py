@@ -41,7 +41,7 @@ def conflicting_keys(conflicts: Iterable[PredictedConflict]) -> frozenset[str]:
 
 
 def thread_counts_by_page(threads: Sequence[Comment]) -> dict[str, int]:
-    """Return the number of open threads by page key. Threads on no page count for the key `WHOLE_REQUEST`."""
+    """Return the number of open threads by page key. Open threads on no page are counted for `WHOLE_REQUEST`."""
     count_on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
     return {**open_thread_counts(threads), WHOLE_REQUEST: count_on_no_page}
 

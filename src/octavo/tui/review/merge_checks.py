@@ -432,7 +432,7 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
 
 
 def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
-    """Return rows that quote 3 of the paragraphs that the merge would combine word by word, and count the rest."""
+    """Return rows that quote the first 3 paragraphs that the merge would combine word by word, and count the others."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.word_merges[:3]

@@ -281,8 +281,8 @@ async def merge_in_order(
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
     """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` returns False.
-    `shown_checks` has the checks that the user saw: a change request that was edited since is a problem. `show_row` is
-    called with the index of a change request and its new row."""
+    `shown_checks` has the checks that the user saw. None, or a later edit of the change request, is a problem.
+    `show_row` is called with the index of a change request and its new row."""
     merged_names: list[str] = []
     for index, (queued, earlier_checks) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():

@@ -32,7 +32,7 @@ def fingerprint(textual_class: type, name: str) -> int:
 
 def replaces(textual_class: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that replaces a method or property of Textual. The new function gets the original as its first
-    argument. If the fingerprint is not `expected`, nothing is replaced."""
+    argument. If the original's fingerprint is not `expected`, nothing is replaced."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
         REPLACED_PARTS[textual_class, name] = expected

@@ -274,7 +274,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
-        """Call `accept` with the selected choice. If the choice is disabled, show why. Do nothing if there is none."""
+        """Call `accept` with the selected choice. If the choice is disabled, show why. Do nothing without a choice."""
         if not self.is_active:
             return  # The user pressed enter twice, so the dialog is closed.
         if (query := self.query_one(FilterInput).value) != self._listed_query:
