@@ -117,7 +117,7 @@ def url_path(op: Operation[Any]) -> str:
 
 
 def routes(spec: Spec) -> list[Route]:
-    """Return the routes of an operation, one for each type of its field `at`."""
+    """Return the routes of an operation: one for each type of its field `at`, or a single route without this field."""
     if not spec.at_types:
         return [Route(spec, None, VERSION + _with_wire_names(spec.path))]
     return [

@@ -159,7 +159,7 @@ class _FolderReader:
         return LazyPages({readable_path(path): self._text(path) for path in paths})
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that `SUMMARY.md` does not list should be listed there."""
+        """Return whether `SUMMARY.md` should list `path`. False for `LICENSE.md` etc. and below another summary."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False

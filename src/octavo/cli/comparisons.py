@@ -76,8 +76,8 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
-    """Return `target` and the version `against`: `base`, `main`, `my-review` or a revision. After a merge, `base`
-    compares main before and after the merge. Raises ApiError or Failure."""
+    """Return `target` as the new version. The old version is `against`: `base`, `main`, `my-review` or a revision ID.
+    After a merge, `base` returns main before and after the merge. Raises ApiError or Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):

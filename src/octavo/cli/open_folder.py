@@ -55,8 +55,8 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return titles to show during the first load: the indented titles in `SUMMARY.md`, else names of files. Empty
-        if the folder cannot be read."""
+        """Return titles to show during the first load: the indented titles in `SUMMARY.md`, else names of files and
+        folders. Empty if the folder cannot be read."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():

@@ -142,7 +142,7 @@ def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 
 
 def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Return a check whether the terminal lets Octavo write to the clipboard with the sequence OSC 52."""
+    """Check whether the terminal lets Octavo copy with the sequence OSC 52. `answer` is what the terminal reported."""
     if environ.get("TMUX"):
         # With the default, `external`, tmux ignores OSC 52 from programs inside it.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):

@@ -215,7 +215,7 @@ def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
 
 
 def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
-    """Return the token of a session. None if it has none. Raises StoreUnavailable if unreadable or replaced."""
+    """Return the token for `access`, or None. Raises StoreUnavailable if the token cannot be read or was replaced."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)

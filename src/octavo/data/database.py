@@ -331,7 +331,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark an outbox row from a backup as failed: it may have been sent since. Return False for an unreadable row."""
+    """Mark an outbox row from a backup as failed: it may have been sent later. Return False if `row` is unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:

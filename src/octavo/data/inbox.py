@@ -119,7 +119,7 @@ class InboxRow:
 
 @dataclass(frozen=True)
 class UnknownCounts:
-    """Counts of responses that are not loaded, but that may lead to more rows."""
+    """Counts of responses that are not loaded yet. Each of them may add rows to the inbox."""
 
     is_user_unknown: bool = False
     reviews: int = 0

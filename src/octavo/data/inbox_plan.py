@@ -281,7 +281,7 @@ class InboxPlanner:
         return list(self._promote_needed(replies, self._now()))
 
     def drop_finished(self) -> bool:
-        """Remove the finished writes whose changed responses are all fetched again. Return whether any were removed."""
+        """Remove finished writes whose changed responses were all fetched again. Return whether any was removed."""
         old_count = len(self.finished)
         self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
         return len(self.finished) != old_count

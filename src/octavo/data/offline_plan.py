@@ -108,7 +108,7 @@ class OfflinePlanner:
                     yield from needed_for_changes(at, change_request, value, self.owner)
 
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
-        """Yield `needed_responses`. Unpinned responses get `needs_value`, so that `on_response` pins them."""
+        """Record and yield `needed_responses`. Unpinned ones get `needs_value`, so that `on_response` pins them."""
         for needed in needed_responses:
             if needed.url in self._cache.unstored_urls:
                 needed = needed.as_due()  # The response may be current, but it is not on disk.

@@ -92,7 +92,7 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return a node for a text block that a comparison has made. No other node has its `look_id`."""
+    """Return a node for a text block that a comparison has made. The `look_id` of the node is unique."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 

@@ -148,8 +148,8 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return how often each of `texts` also occurs in other drafts, at most its count in `texts`. `texts` are from one
-    draft, `own_texts` are all texts of this draft, and `all_texts` the texts of all drafts."""
+    """Return how often each of `texts` occurs in other drafts, at most its count in `texts`. `texts` are from one
+    version of a draft. `own_texts` and `all_texts` are from the other version: of this draft, and of all drafts."""
     counts = {text: min(count, all_texts[text] - own_texts[text]) for text, count in texts.items()}
     return Counter({text: count for text, count in counts.items() if count > 0})
 
@@ -320,7 +320,7 @@ def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pa
 
 
 def _drafts_of(pairs: Sequence[_Pair]) -> list[DraftEntry]:
-    """Return the drafts of `pairs`, each of which has only one block."""
+    """Return drafts for the outermost nodes in `pairs`: removed drafts for old nodes, added drafts for new nodes."""
     removed, added = (list(_outermost_nodes(pair[side] for pair in pairs)) for side in (0, 1))
     return [*(DraftEntry("removed", old=node) for node in removed), *(DraftEntry("added", new=node) for node in added)]
 
@@ -465,8 +465,9 @@ def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
 
 
 def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[Sequence[Node], Sequence[Node]]:
-    """Return the containers around each block. If one block is in more containers, leave out the outer containers of a
-    titled container that both versions have, and outer lists while only one of the outermost lists is numbered."""
+    """Return the containers around each block, outermost first. If one path is longer, leave out some of its outer
+    containers. If the innermost containers have the same title, the paths get the same length. Otherwise, leave out
+    a list and its item while only one of the two outermost lists is numbered."""
     old_path, new_path = old.path, new.path
     depth = min(len(old_path), len(new_path))
     old_end, new_end = old_path[-depth:], new_path[-depth:]

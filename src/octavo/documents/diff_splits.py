@@ -48,7 +48,7 @@ class _TextVersion:
         self.counts = Counter(word.text_index for word in self.words)
 
     def nodes_of(self, texts: range) -> range:
-        """Return the indexes of the blocks that contain a range of `texts`."""
+        """Return the indexes in `nodes` of the blocks that contain `texts`, a range of indexes in `self.texts`."""
         return range(self.texts[texts.start][0], self.texts[texts.stop - 1][0] + 1)
 
     def texts_of(self, nodes: range) -> range:
@@ -182,8 +182,8 @@ def _split_or_joined_ranges(
 
 
 def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
-    """Return whether one text was cut in two, or two texts were joined. The whole text must begin and end with the same
-    words as its two parts together, but may differ in between. No part alone may begin and end like the whole text."""
+    """Return whether one text was cut in two, or two texts were joined. Both parts together must begin and end with the
+    same words as the whole text, but may differ in between. False if one part alone begins and ends like this."""
     parts, whole = (old, new[0]) if len(old) > len(new) else (new, old[0])
     return _have_equal_ends(whole, [*chain(*parts)]) and not any(_have_equal_ends(whole, part) for part in parts)
 

@@ -751,7 +751,7 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
 
 
 def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
-    """Return whether two marks format the text between them: no mark has a space inside, or one `**` has.
+    """Return whether two marks format the text between them. The text may have a space at one end if both are `**`.
     GitBook wrote `**word **next` and `a** word**`. In `**args, **options` and in `**/a **/b`, the marks are text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
     is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()

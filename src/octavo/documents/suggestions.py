@@ -260,7 +260,7 @@ class ThreadAnchors:
         )
 
     def has_block_of(self, thread: Comment) -> bool:
-        """Return whether the page has a block with the key that a thread names."""
+        """Return whether the page still has the block that `thread` is on. Blocks are compared by key."""
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:

@@ -268,7 +268,7 @@ def _column(tag: Tag) -> DraftBlock:
 
 
 def _expandable(tag: Tag) -> DraftBlock:
-    """Read `{% expandable %}`, which the platform does not have, but some authors write."""
+    """Read a tag `{% expandable %}`. The platform has no such tag, but some authors write it."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
     return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())

@@ -15,7 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum number of lines in a statement. If a longer file has a syntax error, Octavo ignores the whole file."""
+"""Maximum number of lines in a statement. If a file with more lines has a syntax error, Octavo ignores all of it."""
 
 
 class _Statement(NamedTuple):

@@ -258,7 +258,7 @@ class NewWrite:
     context: str = ""
     """Text of the thread and title of its page, for messages. May be empty."""
     used_draft_keys: tuple[str, ...] | None = None
-    """Keys of the drafts to delete when the write is added. None for only `draft_key`."""
+    """Keys of the drafts to delete when the write is added. If None, only the draft `draft_key` is deleted."""
     block_text: str = ""
     """Beginning of the text of the block that a new comment is on. Empty if unknown, or for the old side of a diff."""
     condition: Transaction[bool] | None = None
@@ -342,7 +342,7 @@ class OutboxEntry:
 
     @property
     def waits_for_user(self) -> bool:
-        """True if the write is held until the user retries it. False during an undo delay."""
+        """True if the write is not sent until the user retries it. False during an undo delay."""
         return self.state == "held" and self.held_until is None
 
     @property
@@ -352,7 +352,7 @@ class OutboxEntry:
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of the space or change request. A write waits for earlier writes of its key that delay later writes."""
+        """Key of the space or change request. A write waits for earlier writes of this key that delay later ones."""
         return self.at.model_dump_json()
 
     @property
@@ -388,7 +388,7 @@ def submit(entry: OutboxEntry, review_id: str, now: datetime, held_until: dateti
 
 
 def return_to_review(entry: OutboxEntry) -> OutboxEntry:
-    """Make a comment of an undone review pending again."""
+    """Return a comment of an undone review as a pending comment."""
     return replace(
         _require_state(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason=""
     )
@@ -569,7 +569,7 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the earlier entry that must end before it can be sent. None if it need not wait."""
+    """Yield each entry, and the entry that it waits for: an earlier one, or a later one that supersedes it, or None."""
     unended_entries = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve_by_target = {entry.target: entry for entry in unended_entries if entry.traits.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}

@@ -409,7 +409,7 @@ class CheckedFolder:
     def _locations_of_links(
         self, index: SpaceIndex, page_ids: Collection[str] | None = None
     ) -> dict[str, list[FileRange]]:
-        """Return the locations of links in `summary` to `page_ids`, by page ID. None means pages with several links."""
+        """Return the locations of links in `summary` to `page_ids` (None: pages with several links), by page ID."""
         if self.summary is None:
             return {}
         references_by_page_id: dict[str, list[PageReference]] = {}

@@ -185,7 +185,7 @@ def _directory_entry(folder: Folder, path: Path) -> ContentsEntry | None:
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
-    """Return whether a file or folder may be read. A symbolic link must lead to a file in the folder."""
+    """Return whether a file or folder may be read. A symbolic link must lead to a file in `folder`, else report it."""
     if not directory_entry.is_symlink():
         return True
     try:

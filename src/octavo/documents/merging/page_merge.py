@@ -244,7 +244,7 @@ class _PageMerge:
         return children
 
     def _children_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Return the blocks of one side as merged children. Moved blocks get the edits of the other side."""
+        """Return the blocks of one side as merged children. Moved blocks are merged with changes of the other side."""
         children = []
         for group in _group_moved_and_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)

@@ -28,7 +28,7 @@ _DIALOG_KEYS = frozenset({"enter", "escape"})
 _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 """Keys other than letters that belong to typed text."""
 PAUSE = 0.5
-"""After this many seconds without a key, the next key no longer belongs to the same text."""
+"""After this many seconds without a key, the next key no longer belongs to the text that was typed before."""
 RETRY_INTERVAL = 0.05
 """Seconds to wait for a callback or a task before the next check. A removed widget may have lost the callback."""
 MAX_LOOP_WAIT = 3.0

@@ -281,8 +281,8 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each command, by its name, as comma-separated text. Also return a sentence for each key
-    that another command already uses. `keys_of_user` has the user's keys for built-in commands, by command ID."""
+    """Return the usable keys of each custom command, by command name, as comma-separated text. Also return a sentence
+    for each key that another command already uses. `keys_of_user` has the user's keys for built-in commands, by ID."""
     keys_by_name: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}

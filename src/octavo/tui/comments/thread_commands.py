@@ -193,7 +193,7 @@ def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) ->
 
 
 def open_on_page(app: Shell, at: Discussion, thread: Comment | None) -> None:
-    """Open the change request of a thread, or its page at its block. If `thread` is None (not loaded), open `at`."""
+    """Open a thread's change request, or its page at the block. Without a page or a loaded `thread`, open `at`."""
     page, node = (thread.target.page, thread.target.node) if thread is not None else (None, None)
     if isinstance(at, ChangeRequestRef):
         app.go(ToChangeRequest(at, thread=thread))

@@ -161,7 +161,7 @@ class ThreadSearchText:
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def hidden_match(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return the text of a match that the row hides, such as `in a reply: …`, else "". `words` are case-folded."""
+        """Return text of a match that the row hides, such as `in a reply: …`. Empty if none. `words` are folded."""
         own_text = fold(_own_text(thread))
         hidden_words = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [

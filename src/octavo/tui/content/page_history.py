@@ -102,7 +102,7 @@ class PageRevisionFinder:
         return self._is_started and self._next_revision is None
 
     async def check_batch(self, size: int) -> AsyncIterator[None]:
-        """Check up to `size` older revisions and extend `page_versions`. Yield after each. Raises ApiError."""
+        """Check up to `size` more revisions, newest first. Fill `page_versions`. Yield after each. Raises ApiError."""
         if not self._is_started:
             self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True

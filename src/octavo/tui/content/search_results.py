@@ -85,7 +85,7 @@ class PageTitles:
 
 
 def link_results(content: urls.Content | None) -> list[SearchResult]:
-    """Return at most one result: the page, space, collection or change request to which a pasted link leads."""
+    """Return the page, space, collection or change request of a pasted link as the only result. Empty without one."""
     if content is None:
         return []
     if content.collection is not None:

@@ -72,7 +72,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the outline row to select, by the anchor of a heading. For a deep heading, a row above."""
+        """Anchor of the outline row to select, by heading anchor. For a heading not in the outline, the row above."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(

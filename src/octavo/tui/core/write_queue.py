@@ -118,7 +118,7 @@ class WriteQueue:
     @_in_background
     async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
         """Store writes in the outbox, show `message`, and send the writes after the undo delay. With `in_review`, store
-        the writes as pending comments, which are sent with the review."""
+        them as pending comments, which are sent with the review, and show the number of pending comments instead."""
         app, outbox = self._app, self._get_session().outbox
         async with self._lock:
             try:

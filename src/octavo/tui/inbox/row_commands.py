@@ -199,8 +199,8 @@ def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
-    """Discard the drafts, pending comments and queued changes of the rows. Queued changes need a confirmation, because
-    the server may have received them."""
+    """Discard the drafts, pending comments and queued changes of the rows. With queued changes, ask for confirmation
+    first, because the server may have received them."""
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:

@@ -25,7 +25,7 @@ from octavo.tui.widgets.short_texts import plural
 
 
 def change_index_at(chunks: Sequence[DiffChunk], index: int) -> int:
-    """Return the index of the first chunk of the change at or above the chunk `index`. -1 if there is no change."""
+    """Return the index of the first chunk of the nearest change at or above the chunk `index`. -1 without a change."""
     return next(
         (position for position in range(min(index, len(chunks) - 1), -1, -1) if chunks[position].change_number >= 0), -1
     )

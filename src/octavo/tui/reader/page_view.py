@@ -417,7 +417,7 @@ def comment_preview(text: str) -> PageView:
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:
-    """Show a page of the server in a view, as the page `key`. If it has no Markdown, show its JSON document."""
+    """Show a loaded page in a view, from its JSON document if it has no Markdown. Another `key` resets the position."""
     title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
         view.show(_read_document(page.document), title=title, description=page.description, key=key)

@@ -189,7 +189,7 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[DiffEntry]:
-    """Yield slices of a changed table with up to `_MAX_TABLE_ROWS` rows. Long rows become removed and added slices."""
+    """Yield slices of a changed table with up to `_MAX_TABLE_ROWS` rows. Versions of a long row get separate slices."""
     rows: list[DiffEntry] = []
 
     def part() -> DiffEntry:

@@ -136,7 +136,7 @@ def fraction(numerator: FormulaBox, denominator: FormulaBox, *, has_line: bool =
 
 
 def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
-    """Return a box with a brace of the same width above it if `is_above`, else below it."""
+    """Return `inside` with a brace of at least 3 cells over its whole width: above if `is_above`, else below."""
     half = max(0, inside.width - 3) // 2
     brace_width = max(3, inside.width)
     brace = f"{_BAR * half}{'┴' if is_above else '┬'}".ljust(brace_width - 2, _BAR)

@@ -164,7 +164,7 @@ def needle_pattern(needle: str) -> re.Pattern[str]:
 
 
 class _ChunkText(NamedTuple):
-    """Text of a chunk, folded by `fold`."""
+    """Text of a chunk for searches that ignore case, folded by `fold`."""
 
     chunk_index: int
     text: str

@@ -52,7 +52,7 @@ class ThreadSummary:
     is_pending: bool = False
     """True for a comment in a review that is not submitted yet. `age` then says so."""
     is_review: bool = False
-    """True for the open comment of a review, which does not count as an open thread."""
+    """True for an open comment that is the text of a review. It does not count as an open thread."""
     is_draft: bool = False
     """True for an unsent draft."""
     sign: str = ""

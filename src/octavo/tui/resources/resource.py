@@ -392,7 +392,7 @@ def names_by_id(response: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LoadedItems:
-    """The choices for a form field that are loaded so far."""
+    """The choices that are loaded so far for a form field."""
 
     choices: Sequence[Choice[str]]
     is_complete: bool = True

@@ -71,7 +71,7 @@ class RequestHead:
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._drawn_pending: tuple[OutboxEntry, ...] = ()
-        """Pending comments that were counted when the first line was drawn last."""
+        """Pending comments that the first line counted when it was last drawn."""
         self._changed_since: dict[str, int] = {}
         """Number of pages that changed since a reviewed revision, by revision ID."""
 

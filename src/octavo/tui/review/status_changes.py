@@ -75,7 +75,7 @@ def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
 
 
 def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
-    """After a review request, offer to mark a draft as ready. Do nothing for other change requests."""
+    """After a review request, offer to mark a draft change request as ready. Do nothing if it is not a draft."""
     if change_request.status != "draft" or not app.session.live.has_draft_status:
         return
 

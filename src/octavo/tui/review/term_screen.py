@@ -235,7 +235,7 @@ def _skipped_note(outcome: TermOutcome) -> str:
 async def add_suggestions(
     app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
 ) -> None:
-    """Add a pending comment with a suggestion to each block that contains an occurrence, then call `on_done`."""
+    """Start to add a pending comment with a suggestion to each block with an occurrence, and call `on_done`."""
     outbox = app.session.outbox
     writes = await asyncio.to_thread(
         lambda: [

@@ -70,7 +70,7 @@ class TreeConflict:
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
         """Return the page text and the changed settings after `choice`. The text is empty if the page is deleted.
-        Without a choice, settings are `not resolved`."""
+        If `choice` is None, the new value of each setting is `not resolved`."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)

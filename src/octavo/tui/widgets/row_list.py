@@ -133,7 +133,7 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class ItemFilter(ListFilter, Generic[T]):
-    """A filter that decides by looking at an item alone."""
+    """A filter whose result for an item depends only on this item."""
 
     matches: Callable[[T], bool] = field(compare=False)
 

@@ -328,7 +328,7 @@ class Tree(LineList):
         return [spread(left_part, right_part, width - 1) + Content(" ")]
 
     def choose(self) -> None:
-        """Open the node with the cursor. A page group has no content, so collapse or expand the group instead."""
+        """Open the node with the cursor. Collapse or expand a group with pages instead, unless a filter is active."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.filter_words:
             self.collapsed.toggle()
         else:
