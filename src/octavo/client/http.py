@@ -344,7 +344,7 @@ async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], No
 
 
 class Canceled(Exception):
-    """The scope of `run_in_scope` was canceled, and not the calling task."""
+    """Raised by `run_in_scope` if its scope was canceled, and not the task that called it."""
 
 
 async def run_in_scope(scope: CancelScope, coroutine: Coroutine[Any, Any, T]) -> T:

@@ -40,7 +40,7 @@ MAX_RETRY_SECONDS = 86400.0
 RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5
-"""Minimum number of requests that are reserved for the user."""
+"""Minimum number of requests of the rate limit that are reserved for requests that the user waits for."""
 RETRY_SPREAD = 0.5
 """Number of seconds over which retries of several requests are spread."""
 

@@ -82,7 +82,7 @@ class Availability:
         return (reasons.get(path_template(op)) or reasons.get(url_path(op))) if reasons else None
 
     def mark_unavailable(self, op: Operation[Any], reason: str, path: str = "") -> None:
-        """Remember why operations like `op` are unavailable on `path`, or on the whole route if `path` is empty."""
+        """Remember why operations of the type of `op` are unavailable on `path`. An empty `path` means all paths."""
         self._reasons.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:

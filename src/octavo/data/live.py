@@ -251,7 +251,7 @@ class Live:
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
         """Fetch the next (or first) page of a list. If another caller is fetching a page, only wait for that page.
-        Later refreshes fetch all these pages again. An error is in the snapshot."""
+        Later refreshes fetch all pages loaded so far again. An error is in the snapshot."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -642,7 +642,7 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether `list_path` is a list of an organization that may contain the resource at `path` or a parent."""
+    """Return whether `list_path` is an organization's list that may have the resource at `path`, or a parent of it."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

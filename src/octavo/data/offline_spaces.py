@@ -124,7 +124,7 @@ class OfflineSpaces:
         self._fingerprints: dict[str, str] = {}
         """Fingerprint of each space at its last sync, by space ID."""
         self._due_ids: dict[str, bool] = {}
-        """For each space that must be synced, by ID: whether to repeat the requests that the server refused."""
+        """IDs of the spaces that must be synced. True if the sync also repeats requests that the server refused."""
         self.changed: Observers[[]] = Observers()
         """Called when a space was added or removed, or its progress has changed."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()

@@ -193,7 +193,7 @@ class SyncQueue:
         return self._take_unneeded(old_urls)
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[RunningRequest]:
-        """Record that `owner` no longer needs the responses at `urls`. Return the running requests to cancel."""
+        """Record that `owner` no longer needs `urls`. Return the running requests to cancel, which no owner needs."""
         removed_urls = set(urls) & self.waiting_urls(owner)
         for url in removed_urls:
             self._remove(url, owner)

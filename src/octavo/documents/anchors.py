@@ -127,8 +127,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
-    """Return whether `contents`, a page and its reusable content, lacks `anchor`. The second anchor `name` counts as
-    `name-1`. False if `contents` is incomplete, or `anchor` is empty, maybe pinyin or one of `_OTHER_FRAGMENTS`."""
+    """Return whether `contents`, a page and its reusable content, lacks `anchor`. `name-1` is the second anchor `name`.
+    False for incomplete `contents`, and if `anchor` is empty, may be pinyin or begins as in `_OTHER_FRAGMENTS`."""
     contents, assigner = list(contents), AnchorAssigner()
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS) or not all(each.are_complete for each in contents):
         return False

@@ -161,8 +161,8 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Put children of another kind, such as a paragraph between tabs, into the previous element of a series, or into a
-    new first element. Change the series `draft`, and return a list with only `draft`."""
+    """Change `draft`, a series such as tabs: put each child of another kind, such as a paragraph, into the element
+    before it, or into a new first element. Return a list with only `draft`."""
     member_kind = _CHILD_OF[draft.kind]
     elements: list[DraftBlock] = []
     for child in draft.children:

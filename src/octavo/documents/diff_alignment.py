@@ -20,7 +20,7 @@ _CONTAINER_SIMILARITY = 0.5
 """Minimum that `similarity` returns for two containers with the same title, or without titles if one is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
-"""Minimum similarity of headings without a common word."""
+"""Minimum similarity to pair two headings without a common word."""
 
 _MIN_LINK_SIMILARITY = 0.6
 """Minimum similarity to pair two blocks with different links if one of these links is in both versions."""

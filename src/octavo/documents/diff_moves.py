@@ -504,7 +504,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return `drafts`, with adjacent removed and added texts or code as changed blocks, if of equal kinds in order."""
+    """Return `drafts`. Adjacent removed and added texts or code become changed blocks if their kinds match in order."""
     result: list[DraftEntry] = []
     adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:

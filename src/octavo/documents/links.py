@@ -64,7 +64,7 @@ class SpaceIndex:
     root: str = ""
     """Folder of the pages in the repository, such as `docs`. Empty if unknown, or if it is the whole repository."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """IDs by folded path or name, for `pages` and for `files`. Filled when first needed."""
+    """For each of the kinds `pages` and `files`: IDs by folded path or name. Filled when first needed."""
 
     def page_id(self, path: str) -> str | None:
         """Return the ID of the page at `path`. None if there is none. Case may differ."""

@@ -63,7 +63,7 @@ def _cut(line: str) -> Iterator[str]:
 
 
 def _visible_text(block: Block) -> str:
-    """Return the text of a block without its children. `api.folding` replaces the mentions and formulas in the text."""
+    """Return the text of a block without its children. Mentions and formulas have the form that `api.folding` reads."""
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "math":

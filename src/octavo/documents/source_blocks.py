@@ -304,7 +304,7 @@ class _Reader:
         self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the blocks on the lines `start` to before `stop`, between the white space before and after them."""
+        """Return the lines from `start` to before `stop` as three values: white space, blocks, white space."""
         position = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:position]), []
         while position < stop:

@@ -43,7 +43,7 @@ _IGNORED_TAGS = [
 """HTML elements that are removed with their content. A form around a heading is not removed."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""HTML elements that are also removed if the page does not say which part is its content."""
+"""HTML elements that are also removed if no element of the page is marked as its main part."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCK_TAGS = (
@@ -570,8 +570,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(covered_rows: list[int], column: int) -> int:
-    """Return how many columns, from `column` on, are covered by cells of earlier rows. `covered_rows` has the number of
-    rows that are still covered in each column. Subtract 1 from it in the columns that are counted."""
+    """Return how many adjacent columns, from `column` on, are covered by cells of earlier rows. `covered_rows` has for
+    each column the number of rows that are still covered. In the counted columns, reduce this number by 1."""
     count = 0
     while column + count < len(covered_rows) and covered_rows[column + count]:
         covered_rows[column + count] -= 1

@@ -176,7 +176,7 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """The main content of a loaded folder's space. It may have been edited, and exported to the folder."""
+    """The main content of a space loaded from a folder. It may have been edited since, and exported to the folder."""
 
     main: Json
     layout: FolderLayout

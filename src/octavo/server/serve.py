@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, for other servers, or above the `REQUEST_LIMIT`."""
+    """ASGI middleware that refuses requests of web pages, for other servers, or beyond `REQUEST_LIMIT` at a time."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -70,7 +70,7 @@ class Settings:
     has_light_background: bool = False
     """True if the terminal says that its background is light."""
     inbox_filters: tuple[InboxFilter, ...] = ()
-    """Tabs of the inbox, in the order of the file."""
+    """Tabs of the inbox, in the order of `config.toml`."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys that the user assigned, by command ID. The keys are separated by commas, as in Textual."""
     linters: tuple[Linter, ...] = ()

@@ -132,7 +132,7 @@ async def _check_update(send: Send, attempt: WriteAttempt[change_requests.Update
 
 
 async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return AlreadyDone with an empty `MergeResult.result` if base and head differ from `expected`, else None."""
+    """Return AlreadyDone with an empty `MergeResult.result` if both base and head differ from `expected`, else None."""
     change_request = await send(change_requests.Get(at=attempt.op.at))
     if change_request.base == attempt.expected.base or change_request.revision == attempt.expected.revision:
         return None

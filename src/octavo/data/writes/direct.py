@@ -130,7 +130,7 @@ class SendResult(Generic[T]):
     error: ApiError | None = None
     """Error of the write or of its check. None if no request failed."""
     revision: str | None = None
-    """The revision that an edit of pages has created. For the kind `changed`, the head. None if it is unknown."""
+    """The revision that an edit of pages has created. For the kind `changed`, the new head. None if it is unknown."""
     later_ids: tuple[str, ...] = ()
     """IDs of the outbox entries of `later_writes`."""
     replaced_revision: str | None = None
@@ -374,7 +374,7 @@ def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str
 
 
 def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the write and its later writes from a JSON record. An unreadable write is None."""
+    """Return the write and its later writes from a JSON record. None and no writes if there is no readable record."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]

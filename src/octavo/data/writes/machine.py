@@ -115,7 +115,7 @@ class ExpectedState:
 
 @dataclass(frozen=True)
 class WriteAttempt(Generic[W]):
-    """A write that is about to be sent, or that may have been sent, with what its check found."""
+    """A write that is about to be sent, or that may have been sent, with the results of the check before it."""
 
     op: W
     expected: ExpectedState = ExpectedState()
@@ -473,8 +473,8 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Record that the server or a check has refused the entry. `reason` is a sentence. `status` is the HTTP status
-    of a refused request, else None. `changed_by_others` is True if another user had changed the target."""
+    """Return the entry as failed, because the server or a check has refused it. `reason` is a sentence. `status` is the
+    HTTP status of a refused request, else None. `changed_by_others` is True if another user had changed the target."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others, refused_status=status

@@ -211,7 +211,7 @@ class Outbox:
         return bool(await self._entries.remove(list(text_by_id), on_removed, is_unchanged))
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
-        """Return the comments on `at` that wait for the user's review, the oldest first."""
+        """Return the pending comments of the user on `at`, the oldest first."""
         return tuple(entry for entry in self.own_entries if entry.state == "pending" and entry.at == at)
 
     @property
@@ -455,8 +455,8 @@ class Outbox:
     def _new_entries(
         self, writes: Sequence[NewWrite], state: EntryState, held_until: datetime | None, review_id: str = ""
     ) -> list[OutboxEntry]:
-        """Return an entry for each write, held until `held_until`, or in `state` if that is None. Also record that this
-        process created the entries. Raises NotSaved if read-only."""
+        """Return a new entry for each write: held until `held_until`, or in `state` if `held_until` is None. Also
+        record that this process created the entries. Raises NotSaved if the outbox is read-only."""
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
         entries = [

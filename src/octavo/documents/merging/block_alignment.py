@@ -187,7 +187,8 @@ def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
-    """Return whether two blocks belong together. They share `shared_count` words. The shorter has `shorter_length`."""
+    """Return whether two blocks belong together. They share `shared_count` words. The shorter block has
+    `shorter_length` words."""
     if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}

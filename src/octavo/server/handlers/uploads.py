@@ -101,7 +101,7 @@ def find_usable_upload(context: RequestContext, organization_id: str, key: str, 
 
 
 def receive_file(context: RequestContext, organization_id: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if its URL cannot be used, or if its size or format is not as announced."""
+    """Save an uploaded file. Raises Refusal for an invalid URL, or if the size or format is not as announced."""
     with context.store.transaction():
         upload = find_usable_upload(context, organization_id, key, secret)
         if len(data) != upload["size"]:

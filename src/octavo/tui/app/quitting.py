@@ -290,7 +290,7 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
     """Write the drafts that could not be saved to files in `state_folder/editing`. If this fails for a draft, write it
-    to the temporary folder. Return sentences that say where the drafts are."""
+    to the temporary folder. Return sentences that say where the drafts are, and how many were lost."""
     editing_folder, temporary_folder = state_folder / "editing", Path(tempfile.gettempdir())
     drafts, counts_by_folder = session.drafts.unsaved(), {editing_folder: 0, temporary_folder: 0}
     for draft in drafts:

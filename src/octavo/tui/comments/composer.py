@@ -389,7 +389,7 @@ class Composer(Dialog[str | None]):
         return save_or_get_error(self._draft.save_now, _normalize_lines(text))
 
     def mention_member(self) -> None:
-        """Insert an `@`. At the start of a word, ask for the member to mention."""
+        """Replace the selection with an `@`. At the start of a word, ask for the member to mention."""
         text_area = self.text_area
         if text_area.read_only:
             return

@@ -95,7 +95,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Follow the threads of up to `_limit` spaces, and of up to `_limit` change requests of each status."""
+        """Follow only the threads of up to `_limit` spaces, and of up to `_limit` change requests of each status."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return

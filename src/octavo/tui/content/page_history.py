@@ -65,7 +65,7 @@ _PAGE_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class PageVersion:
-    """Row of the list: a revision that changed the page, or may have, because the server did not list all changes."""
+    """Row of the list: a revision that changed the page, or may have if the server did not list all its changes."""
 
     at: RevisionRef
     before: RevisionRef | None

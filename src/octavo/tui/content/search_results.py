@@ -52,7 +52,7 @@ class SearchResult:
     index_hit: search_index.Hit | None = None
     """Hit in the search index on this computer. None for a result of the server."""
     change_request: ChangeRequest | None = None
-    """Change request to open. None if it is not loaded, or for another kind of result."""
+    """Change request that the result opens. None if it is not loaded, or if the result is of another kind."""
 
     @property
     def key(self) -> str:

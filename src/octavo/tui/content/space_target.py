@@ -36,7 +36,7 @@ def title_of(item: SpaceOrCollection) -> str:
 
 
 def siblings(item: T, items: Sequence[T]) -> list[T]:
-    """Return the items in the same collection as `item`, including `item`, in order."""
+    """Return the items in the same collection as `item`, including `item`, in the order of `items`."""
     return [each for each in items if each.parent == item.parent]
 
 
@@ -137,7 +137,7 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return why you can create items neither at the top level nor in the current collection. None if you can."""
+        """Return why you cannot create items. None if you can, at the top level or in the current collection."""
         why_not_at_top = self.why_not_add_to(None)
         return why_not_at_top and self.why_not_add_to(self.collection)
 

@@ -101,7 +101,7 @@ def missing_link_reason(app: Shell, item_kind: str) -> str:
 
 
 def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
-    """Ask the user whether to open `url` in the browser. If `url` is empty, show why there is no link."""
+    """Ask the user whether to open `url` in the browser. If `url` is empty, show why the `item_kind` has no link."""
     if url:
         confirm_link(app, url, text=text)
     else:

@@ -234,7 +234,7 @@ class WriteQueue:
     async def _send_with_progress(
         self, action: str, sending: Coroutine[Any, Any, SendResult[T]], *, in_order: bool
     ) -> SendResult[T]:
-        """Send a write and show its progress. With `in_order`, send it after the visible writes that are being sent."""
+        """Send a write and show its progress, with `in_order` after earlier writes that the screen already shows."""
         title, is_waiting = running_text(action), in_order and self._order_lock.locked()
         with show_progress(self._app, f"{title} Waiting for an earlier change." if is_waiting else title) as show:
             if not in_order:

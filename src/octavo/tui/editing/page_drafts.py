@@ -206,7 +206,7 @@ def _page_digest(session: Session, space_id: str, page_id: str) -> str:
 
 
 def is_other_process(process_id: int) -> bool:
-    """Return True if another process of the user has this ID. An editor of that process may still have a draft open."""
+    """Return True if another process of the user has this ID. An editor that it started may still have a draft open."""
     if process_id in (0, os.getpid()):
         return False
     try:

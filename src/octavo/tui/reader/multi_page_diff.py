@@ -358,7 +358,7 @@ class MultiPageNavigation(DiffNavigation):
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
         """Select the block of `selected` again, and scroll so that this block is in `row`. If the block is gone, select
-        a visible block of the page, or its heading."""
+        the first visible block of the current page, or else the heading of this page."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

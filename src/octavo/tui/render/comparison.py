@@ -333,7 +333,7 @@ class ChunkInSections(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Names of the sections and containers that the chunk is in, outermost first."""
     container: Block | None = None
-    """Innermost container that has a name, such as a tab. None outside of such containers."""
+    """Innermost container with a name, such as a tab, around the chunk. None outside of such containers."""
     is_unchanged: bool = False
     has_thread: bool = False
     """True if there is a thread on a block of the chunk. Such a chunk is never collapsed."""

@@ -148,7 +148,7 @@ class ContextSize:
 
     @property
     def is_brief(self) -> bool:
-        """True if at most one context block is shown. Prose then shows only the lines nearest to the change."""
+        """True if at most one block before and after a change is shown, and of prose only the nearest lines."""
         return self.block_count <= 1
 
     def increase(self) -> None:
@@ -182,8 +182,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield the changes. Consecutive removed and added blocks become `Replacement`s, each with up to
-    `MAX_PAIRED_BLOCKS` blocks on each side."""
+    """Yield `entries`. Consecutive removed and added blocks become `Replacement`s, each with up to `MAX_PAIRED_BLOCKS`
+    blocks on each side. Long blocks, blocks with `entries`, and surplus blocks of one side stay alone."""
     removed_blocks: list[RemovedBlock] = []
     added_blocks: list[AddedBlock] = []
     for entry in (*entries, None):

@@ -70,7 +70,7 @@ _MAX_PROSE_WIDTH = 100
 _ITEM_INDENT = 2
 """Width in cells of the bullet of a list item in a cell."""
 _LONG_WORD = 16
-"""A part of a word that is at most this wide in cells is broken only if the table does not fit otherwise."""
+"""Maximum width in cells of a part of a word that is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_PLAIN_WORD = 2000, 32
 _LINES_PER_ADDED_LINE = 4
 """To keep words whole, a table may become longer by one line per this number of lines, but at least by one line."""

@@ -207,7 +207,7 @@ MAYBE_SENT = "The change may already have been made. Check the list before you s
 
 @dataclass(frozen=True)
 class FormRequest:
-    """The operation that a form fills in, the item that it changes, and the texts of its dialog."""
+    """The operation that a form fills in and sends, the item to change, if any, and the texts of the form's dialog."""
 
     shell: Shell
     operation: type[Operation[Any]]

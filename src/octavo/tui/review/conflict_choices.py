@@ -221,7 +221,7 @@ def _save_resolved_pages(
     choices_by_name: dict[str, MergeChoice],
     saved_revision: str | None = None,
 ) -> None:
-    """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again.
+    """Store the IDs of resolved pages without conflict markers, so that these pages are not merged again.
     `saved_revision` is the revision with the choices. None if nothing was saved, or if this revision is unknown."""
     page_ids = {page.page_id for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
 

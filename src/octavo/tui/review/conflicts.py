@@ -384,7 +384,7 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict, and go to the next open one. If it is chosen, clear the choice."""
+        """Choose `kind` for the selected conflict, and go to the next open one. If already chosen, clear the choice."""
         if (selected := self._selected_conflict) is None:
             return
         earlier_choice = self._choices.by_name.get(selected.name)

@@ -351,7 +351,7 @@ class ListPrediction:
     """Predicted result of a merge, for a row in the list of change requests."""
 
     conflicts: tuple[str, ...]
-    """Names of the pages and other items that may conflict or have new conflict markers."""
+    """Names of the pages and other items with a predicted conflict or with new conflict markers."""
     is_on_main: bool
     """True if main already has all changes of the change request."""
 

@@ -289,7 +289,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def accept(self, choice: Choice[T]) -> None:
         """Called when the user chooses an item. By default, close the dialog with the value of the item as result."""
-        self.dismiss(choice.value)  # type: ignore[arg-type]  # Subclasses with other results define this method.
+        self.dismiss(choice.value)  # type: ignore[arg-type]  # Subclasses with other results override this method.
 
     def cancel(self) -> None:
         """Close the dialog. Its result is None."""

@@ -239,7 +239,7 @@ class Notices(Widget):
         return lines
 
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
-        """Return the undo key, such as `u undo`. If animations are on, the label also has the time left."""
+        """Return the undo key, such as `u undo`. If animations are on, add the seconds left, and a bar if it fits."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":
