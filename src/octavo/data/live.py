@@ -494,7 +494,7 @@ class Live:
             and not self._is_cached(response)
             and not str(error).startswith(NOT_AVAILABLE_OFFLINE)
         ):
-            # All callers get the same error object, so its message is changed here.
+            # All callers get this error object, so its message is changed instead of the object.
             error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)
         was_loading, old_error = response.is_loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):

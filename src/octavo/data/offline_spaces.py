@@ -364,8 +364,8 @@ class OfflineSpaces:
         return True
 
     def _save_or_delete(self, space_id: str, *, is_new: bool = False, begins: bool = False) -> None:
-        """Store a space in state.db. Delete the record of a removed space. Only `is_new` adds a missing record.
-        Another process requests a sync by storing the state `waiting`. This state stays until a download `begins`."""
+        """Store the state of a space in state.db, or delete the record of a removed space. A missing record is added
+        only with `is_new`. The state `waiting`, with which another process requests a sync, stays unless `begins`."""
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:

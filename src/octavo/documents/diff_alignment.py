@@ -201,8 +201,9 @@ def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]
 def _look_ids_of_copies(
     gaps: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node], movable_ids: Set[int]
 ) -> set[int]:
-    """Return the IDs in `movable_ids` of blocks that did not move, although a distant block looks equal. In a gap, such
-    a block replaced a similar block, or was replaced by it. The ID of the similar block is not in `movable_ids`."""
+    """Return the IDs in `movable_ids` of blocks that were edited in place, and only by chance look like a distant
+    block. In a gap, such a block replaced a similar block, or was replaced by it. The ID of the similar block is not in
+    `movable_ids`."""
     edits = [(old[gap.i1], new[gap.j1]) for gap in gaps if gap.i2 - gap.i1 == gap.j2 - gap.j1 == 1]
     found: set[int] = set()
     # A copy that was found may leave only one movable block in the previous or next edit. So search in both directions.

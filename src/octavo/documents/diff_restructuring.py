@@ -494,8 +494,8 @@ def _version_value(old: Node, new: Node, kept_length: float) -> float:
 
 
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
-    """Return for each pair a note on how the block moved between containers. Empty for blocks that stayed. An item
-    number that changed because a list was split or joined is noted only if there are other notes."""
+    """Return a note for each pair that says how the block moved between containers. Empty for other blocks. If no block
+    moved between containers, changed numbers of items get no note either."""
     notes = [_crossing_note(one, other, old_containers) if one and other else "" for one, other in pairs]
     if not any(notes):
         return notes

@@ -251,7 +251,8 @@ _MAX_CHARACTER_PAIRS = 20_000_000
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """Return the changes between two texts, line by line. Other white space at the end of a line is a change."""
+    """Return the lines of two texts in pairs: equal, changed, inserted or deleted. Lines that differ only in white
+    space at their end count as changed."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     line_changes: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (old_lines, new_lines))

@@ -36,7 +36,8 @@ class ExportChange:
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the file changes that make a folder equal to its space, and the problems. Raises ApiError or OSError."""
+    """Return the changes that bring the pages, missing files and `SUMMARY.md` of a folder to the state of its space,
+    and the problems. Other files stay. Raises ApiError or OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of_opened(revision, folder.space_id, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]

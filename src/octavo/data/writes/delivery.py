@@ -280,8 +280,8 @@ class _ThreadLists:
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that sends the requests for the check of `entry`. If many threads of a discussion are to
-        be resolved, load all its threads once, and let the function return them. Raises ApiError."""
+        """Return the function with which `entry` reads the server before it is sent. If many threads of its discussion
+        are to be resolved, the function takes the threads from a list that is loaded once. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()

@@ -465,7 +465,7 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
     for page in revision.walk():
         if page.type == "document":
             path = page_path(page)
-            is_taken = page.git is None and path in git_paths  # The former home page may have this path.
+            is_taken = page.git is None and path in git_paths  # The former home page keeps this path.
             yield page.id, f"{page.slug}.md" if is_taken and not page.path else path, "page", False
     for reusable in revision.reusable_contents:
         name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(reusable.title)}.md"

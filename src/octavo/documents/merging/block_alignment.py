@@ -80,7 +80,7 @@ def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -
         shifts.insert(0, shifts[0] - 1)
     while shifts[-1] < after and blocks[start + shifts[-1]].key == blocks[end + shifts[-1]].key:
         shifts.append(shifts[-1] + 1)
-    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))  # The last, so both sides agree.
+    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))  # Of equals, the last on each side.
     return Hunk(*(position + shift for position in hunk))
 
 

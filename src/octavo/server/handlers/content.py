@@ -359,7 +359,7 @@ class ContentEditor:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         for page in page_trees.walk([self._page(change.page)]):
-            self._texts.pop(page["id"], None)  # A later change may restore the page with its earlier text.
+            self._texts.pop(page["id"], None)  # A later change may restore the page, without this text.
         self._pages = page_trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 

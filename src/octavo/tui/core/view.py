@@ -399,7 +399,8 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Follow `op` as `Subscriptions.follow` does, or stop for None. After the session has ended, only stop."""
+        """Follow `op` as `Subscriptions.follow` does. None ends the subscription. After the session has ended, any
+        other `op` is ignored."""
         if op is not None and not self.shell.has_session:
             return  # This callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

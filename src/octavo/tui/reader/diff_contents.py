@@ -263,7 +263,8 @@ class DiffContents(Contents):
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:
-        """Set `built_layout`, and return the diff to build for it. Only a source diff has its chunks built already."""
+        """Return the diff of the current layout, and remember this layout in `built_layout`. The caller must build the
+        chunks of the diff. Only a source diff has its chunks already."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:

@@ -474,7 +474,8 @@ def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
 
 
 def _header_chunk_index(viewport: Viewport, chunk_index: int) -> int:
-    """Return the index of the chunk with the header of the table in this chunk, or `chunk_index` if there is none."""
+    """A long table is split into several chunks. Return the index of the chunk with its header, or `chunk_index` if no
+    chunk has the header or this chunk is no table."""
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index

@@ -45,7 +45,7 @@ class LoadingState:
         self._reason: tuple[str, str] | None = None
 
     def show_loading(self, subject: str) -> None:
-        """Show that the page `subject` is loading. Do nothing if a page is visible."""
+        """Forget an earlier failure or reason. Unless a page is visible, show that the page `subject` is loading."""
         self._failure = self._reason = None
         if not self.viewport.contents.has_content and self.loading_name != subject:
             if self._loading_message is not None:

@@ -128,7 +128,8 @@ class Contents:
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return the `spans` that may be selected when the user scrolls. `spans` are the visible blocks."""
+        """Return the visible blocks in `spans` to which the cursor may go while the user scrolls. By default, all of
+        them."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:

@@ -228,7 +228,8 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
-    """Yield the changes. Moved blocks become `JointMove`s, alone or together, except arrivals with inner changes."""
+    """Yield the changes. Blocks that moved together become one `JointMove`, and so does a block that moved alone. A
+    moved block that was also changed inside is yielded unchanged at its new position."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (

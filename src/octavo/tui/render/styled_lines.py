@@ -100,7 +100,8 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
-        """Return a copy with the new `pieces`, in which the old text begins `offset` cells farther to the right."""
+        """Return a copy with other `pieces`. `offset` is the number of cells by which the old text moves to the right.
+        Only a `SplitLine` needs it."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[StyledText]) -> Line:

@@ -247,8 +247,9 @@ def longest_word_part(texts: Sequence[str]) -> int:
 def _widths_with_broken_words(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return the smallest column widths to use if words must be broken. The columns fit into `available_width` if
-    possible, and few words are broken. A number in `words` is the smallest width of its column, so no word breaks."""
+    """Return the column widths if words must be broken. Columns are narrowed until they fit into `available_width`, if
+    possible, where the fewest words break. A number in `words` is the smallest width of its column, so no word
+    breaks."""
     least_widths = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))

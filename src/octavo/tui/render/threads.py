@@ -64,7 +64,8 @@ class ThreadSummary:
 
     @property
     def is_posted(self) -> bool:
-        """True for a thread on the server. False for an unsent draft or check finding."""
+        """False for a draft and for a check finding. True for all other threads, also for comments that wait to be
+        sent."""
         return not self.is_draft and not self.sign
 
     @property

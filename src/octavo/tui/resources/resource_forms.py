@@ -198,7 +198,8 @@ async def _send_bulk_edit(
     form: SubmittedForm,
     deselect: Callable[[Iterable[str]], None],
 ) -> SendResult[DirectUndo]:
-    """Change and deselect items until an error. `form` has changed the first item. Return the error and the undo."""
+    """Change the other items as `form` has already changed the first item, until a request fails. Deselect changed
+    items. The SendResult has the error as its message, and the undo of all changes as its result."""
     operation, first_arguments = form.operation, resource.arguments_for(arguments, items[0])
     values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in first_arguments}
     undo_sends: list[_Send] = []
@@ -229,8 +230,9 @@ _Send: TypeAlias = Callable[[], Coroutine[Any, Any, SendResult[Any]]]
 
 
 def _undo_of(title: str, sends: Sequence[_Send], message: str) -> DirectUndo:
-    """Return an undo that calls `sends` until a request fails. Then the `result` of its SendResult is a new undo for
-    the requests that can still be sent. None if there are none, or if the first request can be tried again."""
+    """Return an undo that calls `sends` in order until a request fails. After a failure, the `result` of its SendResult
+    is an undo for the rest. The result is None if nothing is left to send, or if the first request can be tried
+    again."""
 
     async def undo() -> SendResult[Any]:
         for number, send in enumerate(sends):

@@ -81,8 +81,8 @@ class Choices:
         self._change({name}, {name: kind} if kind is not None else {}, ())
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
-        """Forget the stored choices for pages if `choices` resolve all their conflicts, and delete your texts for them.
-        Forget `choices` for tree conflicts too, and add the names of these conflicts to `saved_conflicts`."""
+        """Delete the stored choices and your own texts of all pages whose conflicts `choices` resolve. Delete the
+        stored choices of the tree conflicts in `choices`, and add the names of these conflicts to `saved_conflicts`."""
         kinds, _ = self._stored
         saved_names = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}

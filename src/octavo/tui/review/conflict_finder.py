@@ -182,9 +182,9 @@ class OpenConflicts:
 async def find_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
-    """Return the base, main and change request revisions that the merge combined. Before the merge, return the
-    revisions that the last update from main combined. `stored_update` has the revisions that Octavo stored before that
-    update. None if the revisions are unknown. Raises ApiError."""
+    """For a merged change request, return the three revisions that the merge combined: base, main and change request.
+    Otherwise, return those of the last update from main. `stored_update` has the revisions that Octavo stored before
+    that update. None if the revisions are unknown. Raises ApiError."""
     stored_ids = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
