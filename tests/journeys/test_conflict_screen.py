@@ -194,6 +194,7 @@ async def test_choices_of_another_instance_are_kept(stage: Stage) -> None:
         await run.press("t")
         await run.see("1 of 4 resolved")
         own_state = run.app.session.state
+        own_state.write_now(lambda db: None)  # Waits until the first choice is on disk, too.
         fact = f"conflicts {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
         other_state = StateDb(run.app.settings.state_folder, own_state.namespace)
         other_state.change_value(fact, lambda stored: {**stored, "choices": {**stored["choices"], "other": "main"}})
