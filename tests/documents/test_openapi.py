@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.openapi import Specification
-from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, SchemaField, example
+from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, ReferenceResolver, SchemaField, example
 from octavo.server.demo import library
 
 HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
@@ -293,6 +293,13 @@ BOMBS = {
         A={"default": {"a": ["x" * 999] * 9_999}, "type": ["a"] * 99_999, "description": "é" * 999_999},
     ),
 }
+
+
+def test_twenty_references_are_followed_but_not_more() -> None:
+    schemas = {f"s{at}": {"$ref": f"#/s{at + 1}"} for at in range(21)} | {"s21": {"type": "string"}}
+    resolver = ReferenceResolver(schemas)
+    assert resolver.resolve({"$ref": "#/s2"})[0] == {"type": "string"}
+    assert resolver.resolve({"$ref": "#/s1"})[0] == {}
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -60,7 +60,7 @@ class ReferenceResolver:
         empty if it is missing or not an object, or if the references are circular or too many."""
         references: list[str] = []
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
-            if reference in references or len(references) > _MAX_REFERENCES:
+            if reference in references or len(references) >= _MAX_REFERENCES:
                 return {}, tuple(references)
             references.append(reference)
             value = self._resolve_pointer(reference)
