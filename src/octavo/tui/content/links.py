@@ -131,10 +131,6 @@ LINKS: Commands[LinksScreen] = Commands(
 )
 
 
-def _space_title(view: LinksScreen | FilesScreen) -> str:
-    return view.shell.workspace.space_title(view.space.id) or view.space.title
-
-
 class LinksScreen(ListView[LinkLocation]):
     """List of the links in a space, grouped by page, with the details of the selected link beside it."""
 
@@ -240,7 +236,9 @@ class LinksScreen(ListView[LinkLocation]):
         name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
         value = self._links_of_tab.value
         more_note = " · more links on the server" if value is not None and value.next else ""
-        self.show_location(f"{_space_title(self)} › Links · {name}", self.rows.counts.summary + more_note)
+        self.show_location(
+            f"{self.shell.workspace.current_title(self.space)} › Links · {name}", self.rows.counts.summary + more_note
+        )
 
     def _headings(self, item: LinkLocation) -> Sequence[RowHeading]:
         page = self._page_of(item)
@@ -264,9 +262,8 @@ class LinksScreen(ListView[LinkLocation]):
             return
         sign, style = _SIGNS[item.section]
         page = self._page_of(item)
-        path = [
-            name for name in (_space_title(self), self._page_trails.get(page, ""), page_title(item.location)) if name
-        ]
+        space_title = self.shell.workspace.current_title(self.space)
+        path = [name for name in (space_title, self._page_trails.get(page, ""), page_title(item.location)) if name]
         same_target = [
             other for other in self._locations_by_section[item.section] if self._target(other) == self._target(item)
         ]
@@ -490,7 +487,7 @@ class FilesScreen(ListView[File]):
             for each in (self.LIST_ORDERS[self.list_order].lower(), total, self.rows.counts.summary if files else "")
             if each
         )
-        self.show_location(f"{_space_title(self)} › Files", details_text)
+        self.show_location(f"{self.shell.workspace.current_title(self.space)} › Files", details_text)
 
     def _draw(self, file: File) -> Row:
         use_count = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")
@@ -504,7 +501,7 @@ class FilesScreen(ListView[File]):
         return Row(
             text=page_title(location),
             right=Content.styled(index_label, "$octavo-muted"),
-            second_line=self._page_trails.get(page) or _space_title(self),
+            second_line=self._page_trails.get(page) or self.shell.workspace.current_title(self.space),
         )
 
     def _draw_details(self) -> None:

@@ -306,7 +306,7 @@ class PageHistoryScreen(ListView[PageVersion]):
             checked_label,
             "loading…" if self._is_loading else more_note,
         )
-        space_title = self.shell.workspace.space_title(self.space.id) or self.space.title
+        space_title = self.shell.workspace.current_title(self.space)
         self.show_location(
             f"{space_title} › {self.current_title} › Version history", " · ".join(each for each in notes if each)
         )

@@ -338,6 +338,10 @@ class Workspace:
         space = self.space(space_id) if space_id else None
         return space.title if space is not None else ""
 
+    def current_title(self, space: Space) -> str:
+        """Return the title of a space, even if the space was renamed after `space` was loaded."""
+        return self.space_title(space.id) or space.title
+
     @property
     def my_id(self) -> str:
         """ID of the user. Empty while the user is not loaded."""

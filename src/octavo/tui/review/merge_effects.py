@@ -300,10 +300,10 @@ async def check_redirects(
 ) -> tuple[InfoRow, ...]:
     """Return a row that says whether redirects exist for the old paths of moved and deleted pages. `sites` are the
     published sites of the space, None if unknown."""
-    moved_pages = find_pages_to_redirect(trees.old_tree, trees.new_tree)
-    if not moved_pages:
+    pages = find_pages_to_redirect(trees.old_tree, trees.new_tree)
+    if not pages:
         return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)
-    moved_text = f"{short_texts.plural(len(moved_pages), 'page')} moved or deleted"
+    moved_text = f"{short_texts.plural(len(pages), 'page')} moved or deleted"
     if sites is None:
         text = f"{moved_text}, redirects not checked: could not load the sites that use the space"
         return (InfoRow("care", "redirects", text),)
@@ -312,7 +312,7 @@ async def check_redirects(
     source_lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
     unread_count = len(sites) - sum(each is not None for each in source_lists)
     sources = {source for each in source_lists if each is not None for source in each}
-    unredirected_pages = [each for each in moved_pages if not _is_redirected(each.path, sources)]
+    unredirected_pages = [each for each in pages if not _is_redirected(each.path, sources)]
     note = f", {short_texts.plural(unread_count, 'site')} not checked" if unread_count else ""
     if not unredirected_pages:
         return (InfoRow("care" if unread_count else "ok", "redirects", f"{moved_text}, all with a redirect{note}"),)
