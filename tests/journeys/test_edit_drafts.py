@@ -15,26 +15,32 @@ from tests.journeys.test_reviewing import find_seven, open_change_request, ref_o
 TOMAS = "tomas-okafor"
 
 
+async def open_draft_of_a_changed_comment(run: Run) -> None:
+    """Add the comment `Is it five?`, and type ` Or six?` behind it. Open this draft again after the comment became
+    `Why seven minutes?`."""
+    await select_first_paragraph(run)
+    await send_comment(run, "Is it five?")
+    await open_thread(run)
+    await run.press("e")
+    await run.see("Edit your comment")
+    await run.type(" Or six?")
+    await run.press("escape")
+    (sent,) = run.gate.sent(comments.Create)
+    (thread,) = [
+        each
+        for each in (await run.ask(comments.List(at=sent.at, format="markdown"), MARA)).items
+        if each.body.text == "Is it five?"
+    ]
+    newer = comments.Update(at=sent.at, comment_id=thread.id, body=Markdown(markdown="Why seven minutes?"))
+    await run.ask(newer, MARA)
+    await run.press("r")
+    await run.see("Why seven minutes?")
+    await run.press("e")
+
+
 async def test_edit_of_a_comment_that_has_changed_shows_both_texts(stage: Stage) -> None:
     async with stage.play() as run:
-        await select_first_paragraph(run)
-        await send_comment(run, "Is it five?")
-        await open_thread(run)
-        await run.press("e")
-        await run.see("Edit your comment")
-        await run.type(" Or six?")
-        await run.press("escape")
-        (sent,) = run.gate.sent(comments.Create)
-        (thread,) = [
-            each
-            for each in (await run.ask(comments.List(at=sent.at, format="markdown"), MARA)).items
-            if each.body.text == "Is it five?"
-        ]
-        newer = comments.Update(at=sent.at, comment_id=thread.id, body=Markdown(markdown="Why seven minutes?"))
-        await run.ask(newer, MARA)
-        await run.press("r")
-        await run.see("Why seven minutes?")
-        await run.press("e")
+        await open_draft_of_a_changed_comment(run)
         await run.see("The comment has changed since you typed your draft. It is now: Why seven minutes?")
         await run.see("=======", "Is it five? Or six?", f">>>>>>> {OWN_LABEL}")
         await run.press("ctrl+s")
@@ -72,20 +78,7 @@ async def test_comment_that_quotes_conflict_markers_is_sent(stage: Stage) -> Non
 
 async def test_reopened_draft_with_a_conflict_is_not_sent(stage: Stage) -> None:
     async with stage.play() as run:
-        await select_first_paragraph(run)
-        await send_comment(run, "Is it five?")
-        await open_thread(run)
-        await run.press("e")
-        await run.type(" Or six?")
-        await run.press("escape")
-        (sent,) = run.gate.sent(comments.Create)
-        listed = await run.ask(comments.List(at=sent.at, format="markdown"), MARA)
-        (thread,) = [each for each in listed.items if each.body.text == "Is it five?"]
-        newer = comments.Update(at=sent.at, comment_id=thread.id, body=Markdown(markdown="Why seven minutes?"))
-        await run.ask(newer, MARA)
-        await run.press("r")
-        await run.see("Why seven minutes?")
-        await run.press("e")
+        await open_draft_of_a_changed_comment(run)
         await run.see(f">>>>>>> {OWN_LABEL}")
         await run.press("escape")
         await run.press("e")
