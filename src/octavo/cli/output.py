@@ -166,7 +166,7 @@ class Output:
         return True
 
     def end(self) -> None:
-        """Print the rows, and a notice if `add` refused a row. Does nothing if `options` has a sink. Raises Failure."""
+        """Print the rows, and a notice if `add` refused a row. Do nothing if `options` has a sink. Raises Failure."""
         if self._sink is not None:
             return
         if self.mode == "json":

@@ -167,7 +167,7 @@ class InboxLoader:
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
-        """Build the rows again soon, because data of the inbox has changed. Does nothing without observers."""
+        """Build the rows again soon, because data of the inbox has changed. Do nothing without observers."""
         if self._observers:
             self._builder.schedule(self._build_delay)
 

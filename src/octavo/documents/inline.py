@@ -121,7 +121,7 @@ class RunBuilder:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
     def add_line_break(self) -> None:
-        """Add a line break. Does nothing inside an invisible element, such as `<script>`."""
+        """Add a line break. Do nothing inside an invisible element, such as `<script>`."""
         if self._invisible_depth:
             return
         if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):

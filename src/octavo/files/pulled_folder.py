@@ -255,7 +255,7 @@ class PulledFolder:
                         (folder / path).unlink()
 
     def _delete(self, path: str) -> None:
-        """Delete a file, and folders that become empty. Does nothing for folders and symbolic links. Raises OSError."""
+        """Delete a file, and folders that become empty. Do nothing for folders and symbolic links. Raises OSError."""
         if passes_link(self.pages, path) or (self.pages / path).is_dir():
             return
         (self.pages / path).unlink(missing_ok=True)

@@ -211,7 +211,7 @@ class Store:
         return self.put(path, {**self.get(path), **fields})
 
     def delete(self, path: str) -> None:
-        """Delete the document at `path` and all documents below this path. Does nothing if there are none."""
+        """Delete the document at `path` and all documents below this path. Do nothing if there are none."""
         self._cached_rows = None
         self._db.execute(
             "DELETE FROM documents WHERE path = ? OR (path >= ? AND path < ?)", [path, f"{path}/", f"{path}0"]

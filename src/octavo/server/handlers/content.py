@@ -412,7 +412,7 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent_id, index)
 
     def _move_back(self, page_id: str, earlier_pages: Pages) -> None:
-        """Move a page to its parent and position in `earlier_pages`. Does nothing if the page still has this parent, or
+        """Move a page to its parent and position in `earlier_pages`. Do nothing if the page still has this parent, or
         if the parent was deleted or is now below the page."""
         parent_id, index = page_trees.position_of(earlier_pages, page_id)
         current_parents = page_trees.parent_ids(self._pages)

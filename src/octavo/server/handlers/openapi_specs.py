@@ -128,7 +128,7 @@ def _read_specification(source: openapi.Source, *, allows_private: bool) -> Proc
 
 
 def _finish_processing(context: RequestContext, path: str, attempt: str, outcome: ProcessedSpecification) -> None:
-    """Save the result of processing. Does nothing if the specification was deleted, or if a later attempt has begun."""
+    """Save the result of processing. Do nothing if the specification was deleted, or if a later attempt has begun."""
     document = context.store.find(path)
     if document is None or document["attempt"] != attempt:
         return

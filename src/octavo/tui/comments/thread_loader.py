@@ -115,7 +115,7 @@ class ThreadLoader:
         self._schedule_show()
 
     def load_more(self) -> None:
-        """Load the threads of more spaces and change requests. Does nothing while threads are loading."""
+        """Load the threads of more spaces and change requests. Do nothing while threads are loading."""
         if not self.is_loading:
             self._limit += BATCH
             self.follow_sources()

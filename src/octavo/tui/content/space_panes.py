@@ -291,7 +291,7 @@ class ReadingHistory:
         self._save_delay.start_once(SAVE_DELAY, self.save)
 
     def save(self) -> None:
-        """Save the reading position now. Does nothing while the view is being removed."""
+        """Save the reading position now. Do nothing while the view is being removed."""
         self._save_delay.stop()
         if not is_being_removed(self._screen) and self._view.document is not None:
             self.positions.remember(self._view.key, self._view.navigation.history_position)

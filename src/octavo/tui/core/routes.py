@@ -121,7 +121,7 @@ class NavigationHistory:
 
     def record(self, *, opens_item: bool = True) -> None:
         """Add the current view to the history before the app shows a new view. Drop the forward history, and close all
-        dialogs. `opens_item` is True if the new view shows an item of the current view. Does nothing while paused."""
+        dialogs. `opens_item` is True if the new view shows an item of the current view. Do nothing while paused."""
         current_location = self._current_location()
         if current_location is None or self._is_paused:
             return

@@ -315,16 +315,16 @@ class HostApp(HasCommands, App[R]):
         return ""
 
     def explain(self, sentence: str) -> None:
-        """Show a sentence that says why a command cannot run. Does nothing by default."""
+        """Show a sentence that says why a command cannot run. Do nothing by default."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses: they may be for an input that did not open. Does nothing by default."""
+        """Ignore keys until the user pauses: they may be for an input that did not open. Do nothing by default."""
 
     def before_command(self, id: str) -> None:
         """Called before a command runs, with its ID. Does nothing by default."""
 
     def undo(self) -> None:
-        """Undo the user's last change. Does nothing by default."""
+        """Undo the user's last change. Do nothing by default."""
 
 
 def add_commands(node: HasCommands, group: Commands[Any]) -> None:
