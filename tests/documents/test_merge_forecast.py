@@ -14,9 +14,9 @@ from octavo.documents.merging import revision_merge
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.merging.revision_merge import (
     MergePrediction,
+    has_all_changes,
     pages_to_read,
     predict_merge,
-    shows_all_changes,
 )
 from octavo.documents.page_trees import Json, Pages, find_duplicates, revision_differences
 from octavo.server.handlers.content import present_page
@@ -336,4 +336,4 @@ def test_invisible_change_is_not_predicted_as_on_main(change: Json, is_shown: bo
     base = Revision.model_validate({"id": "r0", "pages": pages, "variables": {"days": "7"}, **shared})
     mine = Revision.model_validate({"id": "r1", "pages": pages[1::-1], "variables": {"days": "9"}, **shared})
     said = {"A": ("old", "new", "new"), "B": ("same", "same", "same")}
-    assert shows_all_changes([Change.model_validate(change)], (base, base, mine), said) is is_shown
+    assert has_all_changes([Change.model_validate(change)], (base, base, mine), said) is is_shown

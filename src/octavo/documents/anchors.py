@@ -31,7 +31,7 @@ _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
 _ANCHORED_KINDS = kinds_with("titled") | {"api-method"}
-_TITLES = ("slug", "title", "summary")
+_ANCHOR_ATTRIBUTES = ("slug", "title", "summary")
 """Attributes from which the anchor of a block is made, the preferred first."""
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
 """Kinds of blocks whose headings come from an API specification and are not on the page."""
@@ -101,7 +101,9 @@ def anchored_blocks(document: Document) -> dict[str, Block]:
     anchors = AnchorAssigner()
     for block in document.walk():
         if block.kind in _ANCHORED_KINDS and (
-            title := next((str(each) for name in _TITLES if (each := block.attrs.get(name))), plain_text(block.runs))
+            title := next(
+                (str(each) for name in _ANCHOR_ATTRIBUTES if (each := block.attrs.get(name))), plain_text(block.runs)
+            )
         ):
             blocks_by_anchor.setdefault(anchors.assign(title), block)
     for name, block in _html_ids(document):

@@ -102,18 +102,18 @@ class Blame(Generic[V]):
         newer_page, self._documents[page_id] = self._documents[page_id], older_page
         if newer_page.source == older_page.source:
             return  # Only the title or other options changed, so no block has new words.
-        versions = _TwoVersions(older_page, newer_page)
+        finder = _AncestorFinder(older_page, newer_page)
         for key, ancestor in [each for each in self._ancestors.items() if each[1].page_id == page_id]:
-            if (older_ancestor := versions.ancestor_of(ancestor)) is not None:
+            if (older_ancestor := finder.ancestor_of(ancestor)) is not None:
                 self._ancestors[key] = older_ancestor
                 continue
-            words = versions.new_words(ancestor.block_key)
+            words = finder.new_words(ancestor.block_key)
             self._set_origin(key, version)
             if len(ancestor.text) >= _MIN_MOVED_LENGTH and not ancestor.is_part:
                 self._added_blocks[key] = ancestor, words
 
 
-class _TwoVersions:
+class _AncestorFinder:
     """Finds the block of an older version from which a block of the newer version comes."""
 
     def __init__(self, older: Document, newer: Document) -> None:

@@ -441,9 +441,9 @@ def count_tokens(tokens: Iterable[Token]) -> int:
     )
 
 
-def has_too_many_marks(words: str) -> bool:
+def has_too_many_marks(text: str) -> bool:
     """Return whether a paragraph has so many formatting marks that it is shown as Markdown source."""
-    return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
+    return len(text) > MAX_MARKS and next(islice(_MARK.finditer(text), MAX_MARKS, None), None) is not None
 
 
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

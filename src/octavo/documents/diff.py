@@ -43,7 +43,7 @@ from octavo.documents.diff_nodes import (
     to_entries,
     value_changes,
 )
-from octavo.documents.diff_operations import uses_old_tags, with_new_tags
+from octavo.documents.diff_operations import uses_old_tags, with_new_notation
 from octavo.documents.diff_restructuring import join_restructured
 from octavo.documents.diff_tables import cell_at, column_changes, column_pairs, is_same_column, join_rows, row_pairs
 from octavo.documents.diff_text import diff_lines, diff_runs
@@ -105,7 +105,7 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
         draft = DraftEntry(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
         )
-        draft.children = [compare_nodes(with_new_tags(old), with_new_tags(new))]
+        draft.children = [compare_nodes(with_new_notation(old), with_new_notation(new))]
         return draft
     draft = DraftEntry("changed", old, new, settings=changed_attributes(old.block, new.block))
     if new.kind in _TABLE_KINDS and old.kind in _TABLE_KINDS:

@@ -120,7 +120,7 @@ def _join_around_short_matches(
     if not short_indexes:
         return ranges
     old_counts, new_counts = Counter(node.look_id for node in old), Counter(node.look_id for node in new)
-    isolated_ranges = {
+    isolated_indexes = {
         index
         for index in short_indexes
         if all(
@@ -128,12 +128,12 @@ def _join_around_short_matches(
             for each in old[ranges[index].i1 : ranges[index].i2]
         )
     }
-    isolated_ranges |= _renumbered_blocks(
-        [index for index in short_indexes if index not in isolated_ranges], ranges, old, new
+    isolated_indexes |= _renumbered_ranges(
+        [index for index in short_indexes if index not in isolated_indexes], ranges, old, new
     )
     joined_ranges: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
-        if index in isolated_ranges:
+        if index in isolated_indexes:
             diff_range = diff_range._replace(equal=False)
         if joined_ranges and not joined_ranges[-1].equal and not diff_range.equal:
             last = joined_ranges.pop()
@@ -142,7 +142,7 @@ def _join_around_short_matches(
     return joined_ranges
 
 
-def _renumbered_blocks(
+def _renumbered_ranges(
     short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
     """Return the `short_indexes` of ranges with only numbered headings and pictures, such as “Step 2” and
@@ -310,7 +310,7 @@ def _share_of_equal_blocks(old: Node, new: Node) -> float:
     return len(before & after) / max(1, min(len(before), len(after)))
 
 
-def _main_link(node: Node) -> str | None:
+def _link_or_endpoint(node: Node) -> str | None:
     """Return the only link of a block if it has over half of the text, or an operation's method and URL, or None."""
     if node.kind in _OPERATION_KINDS and (url := _operation_url(node.block)):
         return f"{node.block.attrs.get('method') or 'get'} {url}"
@@ -391,7 +391,7 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[dict[int, float]]:
     """Return for each old block the values of its pairs, by index of the new block. Similar blocks have high values."""
-    old_links, new_links = ([_main_link(node) for node in side] for side in (old, new))
+    old_links, new_links = ([_link_or_endpoint(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
     old_keys, new_keys = ([(node.kind, node.text) for node in side] for side in (old, new))
     restyled_keys = _keys_with_new_look(old, new)
@@ -504,7 +504,7 @@ class _Section(NamedTuple):
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return pairs of blocks of the sections whose order changed. A block without a counterpart is paired with None."""
-    pairs = _moved_trees(old, new)
+    pairs = _pairs_in_moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, section_kinds in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
         if kinds.isdisjoint(section_kinds):
@@ -518,11 +518,11 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def _pairs_in_moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return pairs of old and new blocks in sections that moved with their subsections, at all heading levels."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
-        return _moved_trees(before[0].body, after[0].body)
+        return _pairs_in_moved_trees(before[0].body, after[0].body)
     if len(before) * len(after) > _MAX_SECTION_PAIRS:
         return []
     old_names, new_names = ([each.kind_and_title for each in side] for side in (before, after))
@@ -539,7 +539,7 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     block_pairs: list[Pair] = []
     for i, j in section_pairs.items():
         if (i, j) in pairs_in_order:
-            block_pairs += _moved_trees(before[i].body, after[j].body)
+            block_pairs += _pairs_in_moved_trees(before[i].body, after[j].body)
         else:
             block_pairs += align(before[i].nodes, after[j].nodes)
     return block_pairs

@@ -128,7 +128,7 @@ class AttributeChange:
     def __str__(self) -> str:
         old, new = self.old, self.new
         if old and new and _shorten(old) == _shorten(new):  # Begin shortly before the difference.
-            start = max(0, equal_length(old, new) - _LETTERS_BEFORE_DIFFERENCE)
+            start = max(0, common_prefix_length(old, new) - _LETTERS_BEFORE_DIFFERENCE)
             old, new = f"…{old[start:]}", f"…{new[start:]}"
         return f"{self.name}: {_shorten(old)} → {_shorten(new)}"
 
@@ -254,7 +254,7 @@ def _notes(old: Block, new: Block, settings: tuple[AttributeChange, ...]) -> tup
     return (*kind, *map(str, settings))
 
 
-def equal_length(old: str, new: str) -> int:
+def common_prefix_length(old: str, new: str) -> int:
     """Return the number of equal characters at the beginning of two texts."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((index for index, (one, other) in pairs if one != other), min(len(old), len(new)))

@@ -44,7 +44,7 @@ def uses_old_tags(operation: Node) -> bool:
     )
 
 
-def with_new_tags(operation: Node) -> Node:
+def with_new_notation(operation: Node) -> Node:
     """Return an API operation in the newer notation, with its summary and the locations of parameters as attributes."""
     details = _read(operation)
     attrs = {**operation.block.attrs}
@@ -149,7 +149,7 @@ def _read(operation: Node) -> _Operation:
     for child in operation.children:
         name = str(child.block.attrs.get("name") or "")
         if child.kind == "api-response":
-            details.responses.append(_response(child))
+            details.responses.append(_split_off_description(child))
         elif child.kind == "api-parameter":
             details.parameters.append((str(child.block.attrs.get("in") or ""), child))
         elif child.kind != "api-section":
@@ -166,7 +166,7 @@ def _read(operation: Node) -> _Operation:
     return details._replace(parameters=pairs)
 
 
-def _response(node: Node) -> tuple[Block, list[Node]]:
+def _split_off_description(node: Node) -> tuple[Block, list[Node]]:
     """Return the block of a response with its description as an attribute. Also return the other children."""
     descriptions = [
         child

@@ -141,7 +141,7 @@ def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes, moved_id
     return [
         *_join_between_edits(drafts[:first], compare, moved_ids),
         *_drafts_of(before_pairs),
-        _compare_single_block(_restructured_draft(pairs, compare, _same_containers(pairs)), compare),
+        _compare_single_block(_restructured_draft(pairs, compare, _old_containers_by_new_id(pairs)), compare),
         *_drafts_of(after_pairs),
         *_join_between_edits(drafts[last:], compare, moved_ids),
     ]
@@ -350,7 +350,7 @@ def _restructured_draft(
     last_note = ""
     old_versions = {**old_containers} if old_containers is not None else {}
     if old_containers is None:
-        _add_lists(old_versions, pairs)
+        _add_old_lists(old_versions, pairs)
     kept_ids = set(map(id, old_versions.values()))
 
     def enter(path: Sequence[Node]) -> list[DraftEntry]:
@@ -424,7 +424,7 @@ def _containers_around_removed(
     return max(around_following, list(around_removed), key=len)
 
 
-def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
+def _old_containers_by_new_id(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     """Return the old version of each container that both sides of `pairs` have, by `id()` of the new version."""
     old_versions: dict[int, Node] = {}
     taken_ids: set[int] = set()
@@ -438,7 +438,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
             pair = old_path[depth], new_path[depth]
             kept_lengths[pair] = kept_lengths.get(pair, 0.0) + length
         # Likely pairs come first: a tab keeps its title or most of its text. Lists and items are paired in order.
-        for old, new in sorted(kept_lengths, key=lambda pair: -_version_value(pair[0], pair[1], kept_lengths[pair])):
+        for old, new in sorted(kept_lengths, key=lambda pair: -_version_score(pair[0], pair[1], kept_lengths[pair])):
             if id(new) not in old_versions and id(old) not in taken_ids:
                 old_versions[id(new)] = old
                 taken_ids.add(id(old))
@@ -447,11 +447,11 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
             for old_path, new_path, length in paths
             if old_path[depth].kind in _SERIES or old_versions.get(id(new_path[depth])) is old_path[depth]
         ]
-    _add_lists(old_versions, pairs)
+    _add_old_lists(old_versions, pairs)
     return old_versions
 
 
-def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
+def _add_old_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
     """Add to `old_versions` lists and items in different containers, such as a list in a quote that became a hint."""
     taken_ids = set(map(id, old_versions.values()))
     for one, other in pairs:
@@ -486,7 +486,7 @@ def _is_only_one_numbered(old_path: Sequence[Node], new_path: Sequence[Node]) ->
     return len(lists) == 2 and lists[0].attrs.get("ordered") != lists[1].attrs.get("ordered")
 
 
-def _version_value(old: Node, new: Node, kept_length: float) -> float:
+def _version_score(old: Node, new: Node, kept_length: float) -> float:
     """Return a score for `new` as a version of the container `old`: the length of their common text, `kept_length`.
     Infinite for containers with the same title, and for `UNMARKED_CONTAINERS`."""
     has_same_title = _title(old.block) == _title(new.block) != ()
@@ -496,15 +496,15 @@ def _version_value(old: Node, new: Node, kept_length: float) -> float:
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
     """Return a note for each pair that says how the block moved between containers. Empty for other blocks. If no block
     moved between containers, changed numbers of items get no note either."""
-    notes = [_crossing_note(one, other, old_containers) if one and other else "" for one, other in pairs]
+    notes = [_crossing_note(old, new, old_containers) if old and new else "" for old, new in pairs]
     if not any(notes):
         return notes
-    for index, (one, other) in enumerate(pairs):
-        if one and other and not notes[index] and _item_number(other) not in (None, _item_number(one)):
-            new_list = next(node for node in reversed(other.path) if node.kind == "list")
+    for index, (old, new) in enumerate(pairs):
+        if old and new and not notes[index] and _item_number(new) not in (None, _item_number(old)):
+            new_list = next(node for node in reversed(new.path) if node.kind == "list")
             if id(new_list) not in old_containers:
                 notes[index] = f"in a new list that starts at {new_list.block.attrs.get('start', 1)}"
-            elif not any(node is old_containers[id(new_list)] for node in one.path):
+            elif not any(node is old_containers[id(new_list)] for node in old.path):
                 notes[index] = "from another list"
     return notes
 
@@ -584,19 +584,19 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
     return children
 
 
-def _turn_into_edit(container: DraftEntry, old: _NodeInContainers) -> None:
+def _turn_into_edit(container: DraftEntry, old_title: _NodeInContainers) -> None:
     """Turn an added container's draft into an edit of the old container with the title `old`, or of a heading `old`."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,
-        old.path[-1].block._replace(children=()) if old.is_title else old.node.block,
+        old_title.path[-1].block._replace(children=()) if old_title.is_title else old_title.node.block,
     )
-    container.status, container.old = "changed", Node(old_block, [], -1, old.node.text)
+    container.status, container.old = "changed", Node(old_block, [], -1, old_title.node.text)
     container.settings = changed_attributes(old_block, new_block)
     if new_block.runs:
         container.title = diff_runs(old_block.runs, new_block.runs)
     else:
-        before, after = plain_text(old.node.block.runs), str(new_block.attrs["title"])
+        before, after = plain_text(old_title.node.block.runs), str(new_block.attrs["title"])
         container.settings = tuple(setting for setting in container.settings if setting.name != "title")
         container.settings += (AttributeChange("title", before, after),) if before != after else ()
 

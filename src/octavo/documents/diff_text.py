@@ -70,7 +70,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
             builder.put("insert", token)
             changed_length += len(token.text)
     total_length = sum(len(each.text) for each in old_tokens) + sum(len(each.text) for each in new_tokens)
-    return TextChange(builder.words(), changed_length / total_length if total_length else 0.0)
+    return TextChange(builder.parts(), changed_length / total_length if total_length else 0.0)
 
 
 def _token_keys(tokens: Sequence[Token]) -> list[str]:
@@ -178,7 +178,7 @@ class _ChangeBuilder:
     """Joins adjacent tokens with the same change and format into `TextPart`s."""
 
     def __init__(self) -> None:
-        self._words: list[TextPart] = []
+        self._parts: list[TextPart] = []
         self._op: Op = "equal"
         self._new: list[Token] = []
         self._old: list[Token] = []
@@ -198,12 +198,12 @@ class _ChangeBuilder:
         if old:
             self._old.append(old)
 
-    def words(self) -> tuple[TextPart, ...]:
+    def parts(self) -> tuple[TextPart, ...]:
         """Return the compared text. If anything else has changed, a new format of punctuation is not a change."""
         self._flush()
-        if all(word.op == "equal" or _restyles_punctuation(word) for word in self._words):
-            return tuple(self._words)
-        return tuple(TextPart("equal", word.run) if _restyles_punctuation(word) else word for word in self._words)
+        if all(part.op == "equal" or _restyles_punctuation(part) for part in self._parts):
+            return tuple(self._parts)
+        return tuple(TextPart("equal", part.run) if _restyles_punctuation(part) else part for part in self._parts)
 
     def _continues(self, op: Op, token: Token, old: Token | None) -> bool:
         last = self._new[-1]
@@ -213,7 +213,7 @@ class _ChangeBuilder:
 
     def _flush(self) -> None:
         if self._new:
-            self._words.append(
+            self._parts.append(
                 TextPart(self._op, _join_tokens(self._new), _join_tokens(self._old) if self._old else None)
             )
         self._new, self._old = [], []

@@ -364,7 +364,7 @@ class JsonTable:
             reader = _CELL_READERS.get(column.type)
             runs = reader(each, column) if reader else None
             if runs is None:
-                text = as_text(each) if not isinstance(each, (dict, list)) else _reference(each)
+                text = as_text(each) if not isinstance(each, (dict, list)) else _reference_runs(each)
                 runs = [Run(text)] if isinstance(text, str) else text
             if cell_runs and any(run.text for run in runs):
                 cell_runs.append(Run(", "))
@@ -404,7 +404,7 @@ def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
     return (order, "") if isinstance(order, (int, float)) and abs(order) < 1e300 else (0.0, as_text(order))
 
 
-def _reference(value: Any) -> list[Run]:
+def _reference_runs(value: Any) -> list[Run]:
     """Return the value of a cell as runs. A reference becomes a link. Empty for a value without text."""
     reference = as_object(value)
     ref = reference.get("ref") if isinstance(reference.get("ref"), dict) else reference

@@ -366,13 +366,13 @@ def _resolve_root_relative(href: str, written_path: str, anchor: str | None, tar
 
 
 def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, targets: SpaceIndex) -> Target:
-    full_path = path_from_root(_folders(page_path)[0], path, targets.root)
+    full_path = path_from_root(_link_base_folders(page_path)[0], path, targets.root)
     if targets.files and (file_id := targets.file_id(full_path)):
         return FileLink(file_id, posixpath.basename(path))
     if include_match := _INCLUDE.search(path):
         return ReusableContentLink(include_match[1])
     ending = "/" if posixpath.basename(path) in ("", ".", "..") else ""
-    for folder in _folders(page_path):
+    for folder in _link_base_folders(page_path):
         path_in_tree = path_from_root(folder, path, targets.root)
         while path_in_tree.startswith("../"):
             path_in_tree = path_in_tree[3:]
@@ -412,7 +412,7 @@ def _marked_broken(href: str) -> BrokenLink:
     return BrokenLink(href, f"The {resource} no longer exists." if resource else "The link target no longer exists.")
 
 
-def _folders(page_path: str) -> list[str]:
+def _link_base_folders(page_path: str) -> list[str]:
     """Return the folders from which relative links on a page may start, the most likely first."""
     path = page_path.strip("/")
     if path.endswith(".md"):
@@ -555,7 +555,7 @@ def images_without_text(blocks: Iterable[Block]) -> Iterator[str]:
                 yield str(run.attrs.get("src") or "")
 
 
-def repeats_address(run: Run) -> bool:
+def has_no_own_text(run: Run) -> bool:
     """Return True if a link's text is empty, a placeholder (`mention`), the URL, or the path or name of a file."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in PLACEHOLDER_TEXTS:

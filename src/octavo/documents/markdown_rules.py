@@ -634,7 +634,7 @@ _CJK_RANGES = (
 """First and last letter of each range of Chinese, Japanese and Korean. Not a pattern, because compiling it is slow."""
 _SENTENCE_ENDS = ".:!?。：！？"
 _JOINING_ENDS = (",", "=", " and", " or")
-_OTHER_MARKS = ("", "_", "~~")
+_MARKS_NEXT_TO_BOLD = ("", "_", "~~")
 """Texts of tokens next to a bold mark that begin or end other formatting. Empty for links, code and HTML."""
 
 
@@ -648,13 +648,13 @@ def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanne
         return scanned
     mark = state.src[start:end]
     return Scanned(
-        scanned.can_open or _is_cjk_boundary(before, mark, after),
-        scanned.can_close or _is_cjk_boundary(after, mark, before),
+        scanned.can_open or _can_delimit_next_to_cjk(before, mark, after),
+        scanned.can_close or _can_delimit_next_to_cjk(after, mark, before),
         scanned.length,
     )
 
 
-def _is_cjk_boundary(outside: str, mark: str, inside: str) -> bool:
+def _can_delimit_next_to_cjk(outside: str, mark: str, inside: str) -> bool:
     """Return whether `mark` may open or close emphasis between a CJK letter, `outside`, and the character `inside`. For
     `_`, `inside` may be anything except white space. For other marks, it must be punctuation. Always False for `__`."""
     if isWhiteSpace(ord(inside)) or outside < _FIRST_CJK or mark.startswith("__"):
@@ -728,7 +728,7 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
         pairs.append((runs[0], runs[1]))  # The marks are around whole lines, so spaces next to them do not matter.
     elif len(runs) % 2 == 0 and sum([run[0].open for run in runs]) != sum([run[0].close for run in runs]):
         neighbors = list(zip(runs[::2], runs[1::2], strict=True))
-        pairs = neighbors if all(_are_around_bold_text(state, *each) for each in neighbors) else []
+        pairs = neighbors if all(_are_formatting_marks(state, *each) for each in neighbors) else []
     for run in runs if not pairs else ():
         if len(run) > _DOUBLE and not any(_texts_around(state, run)):
             continue  # Skip the marks of empty bold text, which `drop_empty_marks` removes.
@@ -750,7 +750,7 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
                 each.open, each.close = is_opener, not is_opener
 
 
-def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
+def _are_formatting_marks(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
     """Return whether two marks format the text between them. The text may have a space at one end if both are `**`.
     GitBook wrote `**word **next` and `a** word**`. In `**args, **options` and in `**/a **/b`, the marks are text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
@@ -765,13 +765,13 @@ def _are_around_bold_text(state: StateInline, first: list[Delimiter], last: list
 
 def _can_open_mark(state: StateInline, run: list[Delimiter]) -> bool:
     before, after = _texts_around(state, run)
-    return not after[:1].isspace() or before in _OTHER_MARKS
+    return not after[:1].isspace() or before in _MARKS_NEXT_TO_BOLD
 
 
 def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
     before, after = _texts_around(state, run)
     stripped = before.rstrip()
-    if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS:
+    if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _MARKS_NEXT_TO_BOLD:
         return True
     # Spaces after code or an opening mark are part of the bold text, as in ``**`a` **`` and `** **`.
     is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) in ("", "*")

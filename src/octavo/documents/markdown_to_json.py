@@ -177,9 +177,9 @@ class _Writer:
             words = [_leaf(line)]
             for label in [label for line_number, label in notes if line_number == number]:
                 words = (
-                    [self._annotation(label, words)]
+                    [self._footnote_reference(label, words)]
                     if words[0]["object"] == "text"
-                    else [*words, self._annotation(label, [])]
+                    else [*words, self._footnote_reference(label, [])]
                 )
             nodes.append(_node("code-line", "", {"highlighted": True} if number in highlighted else {}, words))
         return _node("code", block.key, _without_none(data), nodes)
@@ -329,14 +329,14 @@ class _Writer:
             case "footnote":
                 label, is_inline = str(attrs.get("label", "")), attrs.get("inline")
                 colors = {name: attrs[name] for name in ("color", "background") if name in attrs}
-                return self._annotation(label, [_leaf(run.text, marks, colors)] if is_inline else [], marks)
+                return self._footnote_reference(label, [_leaf(run.text, marks, colors)] if is_inline else [], marks)
             case _:
                 if run.kind == "code":
                     marks = sorted({*marks, "code"})
                 return _leaf(run.text, marks, attrs)
         return _inline(name, _without_none({**data, "marks": marks or None}))
 
-    def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
+    def _footnote_reference(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
         """Return the JSON node of a footnote reference around `nodes`. The first reference has the footnote's text."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:

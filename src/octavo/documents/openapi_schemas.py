@@ -84,15 +84,15 @@ class SchemaReader:
     field_count: int = 0
     part_count: int = 0
     """Number of schemas merged by `allOf` so far. Limited, because nested references can grow exponentially."""
-    characters_left: int = 40_000
-    """Number of characters that descriptions may still have. The number is limited, because rendering them is slow."""
+    description_characters_left: int = 40_000
+    """Limited, because rendering long descriptions is slow."""
 
     def read_description(self, value: Any) -> str:
-        """Return a description, or its start if it exceeds `characters_left`. Subtract the length from this number."""
+        """Return a description, or its start if it exceeds `description_characters_left`. Subtract the length there."""
         description = as_text(value)
-        if len(description) > self.characters_left:
+        if len(description) > self.description_characters_left:
             description = as_line(description[:_MAX_VALUE_LENGTH])
-        self.characters_left -= len(description)
+        self.description_characters_left -= len(description)
         return description
 
     def read_field(

@@ -543,7 +543,7 @@ def _set_fields(fields: Mapping[str, str | None]) -> Json:
 WHOLE_REQUEST = "whole"
 """Key of the entry for comments on the change request as a whole, in the list of changed pages."""
 _HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
-"""Attributes of a page that `settings_of` leaves out, because their values do not fit in one line."""
+"""Attributes of a page that `attribute_changes` leaves out, because their values do not fit in one line."""
 _ATTRIBUTE_NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 
@@ -597,7 +597,7 @@ class ChangedPage:
         for change in self.changes:
             if change.parent is not None:
                 changes.append(_attribute_change(*_place_change(change.parent)))
-            changes += settings_of(change.attributes)
+            changes += attribute_changes(change.attributes)
         return tuple(changes)
 
 
@@ -614,7 +614,7 @@ def _place_change(parent: ParentChange) -> tuple[str, str, str]:
     return "place", before, after
 
 
-def settings_of(values: object) -> Iterator[AttributeChange]:
+def attribute_changes(values: object) -> Iterator[AttributeChange]:
     """Yield the changes in `values` (values before and after by attribute or variable), except `_HIDDEN_ATTRIBUTES`."""
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from octavo.api.folding import diagram_labels, encode_mention
 from octavo.documents.blocks import Block, Run, plain_text
-from octavo.documents.links import repeats_address
+from octavo.documents.links import has_no_own_text
 from octavo.documents.source_reader import parse
 
 MAX_SECTION_LENGTH = 4000
@@ -78,7 +78,7 @@ def _visible_text(block: Block) -> str:
 
 
 def _run_text(run: Run) -> str:
-    if run.link and "://" not in run.link and (run.kind == "mention" or (run.kind == "text" and repeats_address(run))):
+    if run.link and "://" not in run.link and (run.kind == "mention" or (run.kind == "text" and has_no_own_text(run))):
         return encode_mention(run.link)
     if run.kind == "footnote" and not run.attrs.get("inline"):
         return ""  # the mark, such as `1`, would be a part of the word before

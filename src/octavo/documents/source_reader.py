@@ -143,7 +143,7 @@ class IncrementalParse:
             closed_tags.add(top_level_block.tokens)
             waiting_tokens.append((token_count, top_level_block.tokens))
             token_count += len(top_level_block.tokens)
-            first_open_index = closed_tags.first_open_tag(top_level_block.end)
+            first_open_index = closed_tags.first_open_tag_index(top_level_block.end)
             while waiting_tokens and (
                 first_open_index is None or waiting_tokens[0][0] + len(waiting_tokens[0][1]) <= first_open_index
             ):

@@ -253,7 +253,7 @@ class ThreadAnchors:
         that they quote. The key is "" for threads without a block."""
         return _group(threads, self._exact_key)
 
-    def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+    def by_block_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return threads by the key of their block, or by "" if the page does not have this block."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
@@ -267,7 +267,7 @@ class ThreadAnchors:
         """Return threads by the key of their block, even if the block was edited, or by "" if they are on no block."""
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
-    def has_other_words(self, thread: Comment) -> bool:
+    def has_outdated_quote(self, thread: Comment) -> bool:
         """Return whether a thread's block no longer begins with the text that the thread quotes. Only letters and
         digits are compared. False without a block or quote."""
         node = thread.target.node
@@ -355,7 +355,7 @@ class TwoVersionAnchors:
         """Return threads by the key of their block. The key is "" if neither version has the block."""
         threads_by_key: dict[str, list[Comment]] = {}
         remaining_threads = list(threads)
-        groupings = (self._new.by_key, self._old.by_key, self._new.by_exact_block, self._old.by_exact_block)
+        groupings = (self._new.by_block_key, self._old.by_block_key, self._new.by_exact_block, self._old.by_exact_block)
         for group_threads in (*groupings, self._new.by_likely_block):
             grouped_threads = group_threads(remaining_threads)
             remaining_threads = grouped_threads.pop("", [])
@@ -365,7 +365,7 @@ class TwoVersionAnchors:
 
     def word_change(self, thread: Comment) -> WordChange:
         """Return `changed` or `gone` if the new version changed or deleted the words quoted by a thread. Else empty."""
-        if self._new.has_other_words(thread):
+        if self._new.has_outdated_quote(thread):
             return "changed"
         if not self.is_outdated(thread):
             return ""

@@ -135,7 +135,7 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Ite
     for index, replacement in enumerate(replacements):
         first = replacements[index - 1].end if index else 0
         last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
-        whole_words = _with_unit(text, _whole_words(text, replacement, first, last), first, last)
+        whole_words = _with_sign_or_unit(text, _whole_words(text, replacement, first, last), first, last)
         extended_terms = () if replacement.is_code else _extended_terms(text, whole_words, first, last)
         if not all(
             _is_term(term, is_code=replacement.is_code)
@@ -210,7 +210,7 @@ def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Re
     )
 
 
-def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
+def _with_sign_or_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
     """Return `replacement`, extended by an adjacent sign, unit or number in `text[first:last]`, if there is one."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)

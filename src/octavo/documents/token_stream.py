@@ -86,7 +86,7 @@ class ClosedTags:
             if index - opening_index <= _MAX_DISTANCE or tag.closed_name not in _OPTIONAL_END:
                 self._closed_tags[id(closed_tag)] = closed_tag
 
-    def first_open_tag(self, position: int) -> int | None:
+    def first_open_tag_index(self, position: int) -> int | None:
         """Return the index of the first token with an open tag that may end at or after `position`, else None."""
         candidates: list[int] = []
         for name, open_tags in self._open_tags.items():

@@ -26,13 +26,13 @@ from octavo.documents.folders.folder import (
     ContentsEntry,
     Folder,
     Problem,
-    files_below,
     included_files,
     link_urls,
     readable_name,
     readable_path,
     slug_source,
     title_from_name,
+    visible_files_in,
     walk_entries,
 )
 from octavo.documents.folders.layout import FolderLayout, cover_position, normalize, read_layout, single_line
@@ -459,7 +459,7 @@ class _FolderReader:
         return {"kind": "url", "url": url}
 
     def _build_files(self) -> list[Json]:
-        file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
+        file_paths = dict.fromkeys(visible_files_in(self.folder, ASSETS))
         seen_links: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._pages.items(), *self._included.items()):
             for address in (*link_urls(body), single_line(matter.get("cover")) or ""):

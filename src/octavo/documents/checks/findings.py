@@ -153,8 +153,9 @@ def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
     return any(each.severity in severities for each in findings)
 
 
-_MAX_TARGET = 2_000
-"""Maximum number of characters in a URL to search for. End tags are searched up to this number before their line."""
+_MAX_URL_LENGTH = 2_000
+_MAX_TAG_LOOKBACK = 2_000
+"""Number of characters before a line in which its end tag is searched."""
 _MAX_BEFORE = 200
 """Number of characters before a URL that are compared with `_BEFORE_URL`."""
 _BEFORE_URL = (r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""", r"""(?:\]\(\s*<?|<)\Z""", r"""(?:^|[\s("'<=“”:])\Z""")
@@ -186,7 +187,7 @@ class LocationFinder:
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the source ranges of a URL on `lines`, counted from 0, else in link definitions. Empty if missing."""
-        if not url.strip() or len(url) > _MAX_TARGET:
+        if not url.strip() or len(url) > _MAX_URL_LENGTH:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
         url_ranges = list(_occurrences(url, self._source[first:last]))
@@ -212,7 +213,7 @@ class LocationFinder:
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
             earlier_matches = list(
-                pattern.finditer(self._source, max(0, start - _MAX_TARGET), self._start_of(line + 1))
+                pattern.finditer(self._source, max(0, start - _MAX_TAG_LOOKBACK), self._start_of(line + 1))
             )
             if earlier_matches:
                 return earlier_matches[-1].span()
@@ -321,7 +322,7 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
         path,
         text,
         document.source,
-        (*references_in(document), *_cover(document.source)),
+        (*references_in(document), *_cover_reference(document.source)),
         page_anchors(document),
         tuple(_PageCheck(path, text, document).findings()),
         path if base is None else base,
@@ -329,7 +330,7 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
     )
 
 
-def _cover(source: str) -> Iterator[PageReference]:
+def _cover_reference(source: str) -> Iterator[PageReference]:
     """Yield a reference to the cover image in the front matter of a page, if it has one."""
     yaml, _ = front_matter.split_page(source)
     try:

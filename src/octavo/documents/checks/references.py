@@ -337,7 +337,7 @@ class CheckedFolder:
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
     """Paths of files by page path, such as `guides/setup`. A group has no file, so its value is its page path."""
-    pages_with_same_path: tuple[tuple[str, str], ...] = ()
+    files_with_same_page_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
     """Paths of all files that are not pages."""
@@ -399,7 +399,7 @@ class CheckedFolder:
                 yield new_finding("not-in-summary", message, path)
 
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
-        for path, other_path in self.pages_with_same_path:
+        for path, other_path in self.files_with_same_page_path:
             yield self._duplicate_path(path, f"{path} has the same path as {other_path}", index)
         for path, locations in self._locations_of_links(index).items():
             for location in locations[1:]:

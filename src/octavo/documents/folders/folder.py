@@ -252,7 +252,7 @@ def slug_source(path: PurePath) -> str:
     return path.parent.name if is_index and path.parent.name else path.stem
 
 
-def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
+def visible_files_in(folder: Folder, subfolder: Path) -> Iterator[Path]:
     """Yield the visible files below `root / subfolder`, then below `top / subfolder`, as paths relative to `root`."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / subfolder):
@@ -266,7 +266,7 @@ def included_files(folder: Folder, pages: Iterable[Path], text_of: Callable[[Pat
     """Return the files with reusable content: those below `INCLUDES`, and those that `pages` include, perhaps through
     other reusable content. `text_of` returns the text of a file."""
     included = dict.fromkeys(
-        path for path in files_below(folder, INCLUDES) if path.suffix == ".md" and folder.has_file(path)
+        path for path in visible_files_in(folder, INCLUDES) if path.suffix == ".md" and folder.has_file(path)
     )
     waiting_paths = [*pages, *included]
     while waiting_paths:

@@ -294,7 +294,7 @@ def single_line(value: Any) -> str:
 
 
 SUMMARY = "SUMMARY.md"
-_OWN_FILES = (SUMMARY, VARIABLES.as_posix())
+_RESERVED_PATHS = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
@@ -323,7 +323,7 @@ class FolderLayout:
         """Return a layout for a revision. `fixed_paths` has some paths by ID. No other item gets a `reserved` path."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
-        taken_paths = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
+        taken_paths = {fold(path): path for path in (*_RESERVED_PATHS, *(fixed_paths or {}).values(), *reserved)}
         for item, path, kind, has_name_only in _preferred_paths(revision):
             if fixed_paths and item in fixed_paths:
                 paths[item] = fixed_paths[item]

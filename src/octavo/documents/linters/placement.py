@@ -211,7 +211,9 @@ def added_ranges(before: str, after: str) -> AddedRanges:
                 position += length
             lines[change.new_number + 1] = tuple(ranges)
     unchanged_ranges = _unchanged_ranges(before, after, lines.keys())
-    added_by_line = {line: tuple(_without(ranges, unchanged_ranges.get(line, []))) for line, ranges in lines.items()}
+    added_by_line = {
+        line: tuple(_ranges_outside(ranges, unchanged_ranges.get(line, []))) for line, ranges in lines.items()
+    }
     return AddedRanges({line: ranges for line, ranges in added_by_line.items() if ranges})
 
 
@@ -245,7 +247,9 @@ def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(words[index:] for index in range(_MIN_MOVED_WORDS)), strict=False))
 
 
-def _without(ranges: Iterable[tuple[int, int]], unchanged: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _ranges_outside(
+    ranges: Iterable[tuple[int, int]], unchanged: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
     """Yield the parts of `ranges` outside `unchanged`, and the empty ranges (deletions) not inside `unchanged`."""
     for start, end in ranges:
         if start == end:

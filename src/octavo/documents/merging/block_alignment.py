@@ -108,9 +108,9 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     for related_range in [*_related_ranges(old, new, difference), end]:
         hunk_between = Hunk(i, related_range.i1, j, related_range.j1)
         i, j = related_range.i2, related_range.j2
-        if _is_rewritten(old, new, hunk_between, related_range):
+        if _adds_deleted_text(old, new, hunk_between, related_range):
             related_range = related_range._replace(i1=hunk_between.i1)
-        elif hunks and _is_rewritten(old, new, hunk_between, hunks[-1]):
+        elif hunks and _adds_deleted_text(old, new, hunk_between, hunks[-1]):
             hunks[-1] = hunks[-1]._replace(i2=hunk_between.i2)
         else:
             hunks += _split_unrelated(old, new, hunk_between)
@@ -119,7 +119,7 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     return hunks
 
 
-def _is_rewritten(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
+def _adds_deleted_text(old: Blocks, new: Blocks, deletion: Hunk, edit: Hunk) -> bool:
     """Return whether `edit` contains the text that `deletion` removes. It must add most of the sequences of three words
     (or all words of a shorter text), or its new version must begin with the same words, unlike its old version."""
     deleted, edited, added = old[deletion.i1 : deletion.i2], old[edit.i1 : edit.i2], new[edit.j1 : edit.j2]
@@ -355,7 +355,7 @@ class _Counterparts:
         return base_neighbors
 
     @cached_property
-    def runs(self) -> dict[SourceBlock, tuple[Blocks, int]]:
+    def added_runs(self) -> dict[SourceBlock, tuple[Blocks, int]]:
         """For each block that this side added: its run, and its index in the run. A run is a sequence of siblings that
         this side added. A run with rows, items or kinds in `_NEVER_MOVED` is left out."""
         known_blocks, fixed_kinds = {*self._base_of, *self._arrived}, _NEVER_MOVED | ROWS_AND_ITEMS
@@ -380,7 +380,7 @@ class _Counterparts:
                 is_moved = not self._unique_keys.isdisjoint((before[0].key, after[0].key))
                 is_similar = word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS and not is_moved
                 # An export may give all pictures new numbers, so one picture gets the name of another.
-                are_pictures = not is_similar and not any(map(_words_beside_pictures, (before[0], after[0])))
+                are_pictures = not is_similar and not any(map(_words_without_pictures, (before[0], after[0])))
                 if is_similar or are_pictures or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
@@ -446,13 +446,13 @@ class _Counterparts:
     def is_addition(self, block: SourceBlock) -> bool:
         """Return whether this side added the block, and the block can be recognized at another position. This needs a
         heading or at least `MIN_ADDED_WORDS` words."""
-        return block in self.runs and (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS)
+        return block in self.added_runs and (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS)
 
     def has_moved_into(self, addition: _Addition) -> bool:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
-        is_long = len(_words_beside_pictures(block)) >= _MIN_MOVED_WORDS
+        is_long = len(_words_without_pictures(block)) >= _MIN_MOVED_WORDS
         return is_long and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
@@ -462,7 +462,7 @@ class _Counterparts:
         return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]
 
 
-def _words_beside_pictures(block: SourceBlock) -> list[str]:
+def _words_without_pictures(block: SourceBlock) -> list[str]:
     """Return the words of a block, without the file names of pictures, which are often similar by chance."""
     return WORD.findall(_PICTURE.sub("", block.source))
 
@@ -537,9 +537,9 @@ def _equal_additions(
             or sides[0].base_neighbors[block] == sides[1].base_neighbors[equal_block]
         ):
             continue
-        (main, i), (request, j) = sides[0].runs[block], sides[1].runs[equal_block]
-        before = _count_versions(reversed(main[:i]), reversed(request[:j]))
-        after = _count_versions(main[i + 1 :], request[j + 1 :])
+        (main, i), (request, j) = sides[0].added_runs[block], sides[1].added_runs[equal_block]
+        before = _count_similar_at_start(reversed(main[:i]), reversed(request[:j]))
+        after = _count_similar_at_start(main[i + 1 :], request[j + 1 :])
         headings = [
             next((each.key for each in reversed(run[: index - before + 1]) if each.level), None)
             for run, index in ((main, i), (request, j))
@@ -551,7 +551,7 @@ def _equal_additions(
             found_blocks.update(inner for new in main for inner in new.walk())
 
 
-def _count_versions(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
+def _count_similar_at_start(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
     """Return the number of blocks at the start of `main` that equal or resemble their counterparts in `request`."""
     are_versions = (
         one.key == other.key or (one.name == other.name and word_similarity(one, other) >= _MIN_MOVED_LIKENESS)

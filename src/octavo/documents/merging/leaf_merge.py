@@ -254,9 +254,9 @@ def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> b
     """Return whether column `new` replaced `old`: no common name or value. False for empty columns or uneven rows."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
-    values_before, values_after = _values(base, old), _values(table, new)
-    del values_before[_names(base)[old]], values_after[_names(table)[new]]
-    return bool(values_before and values_after) and not values_before & values_after
+    counts_before, counts_after = _count_column_texts(base, old), _count_column_texts(table, new)
+    del counts_before[_names(base)[old]], counts_after[_names(table)[new]]
+    return bool(counts_before and counts_after) and not counts_before & counts_after
 
 
 def _has_uneven_rows(table: SourceBlock) -> bool:
@@ -295,11 +295,13 @@ def _has_uneven_versions(tables: Versions[SourceBlock], columns_of: list[list[Co
 
 
 def _is_edited(column: Column, tables: Versions[SourceBlock], columns_of: list[list[Column]], version: int) -> bool:
-    values_before, values_after = (_values(tables[each], columns_of[each].index(column)) for each in (0, version))
-    return bool(values_after - values_before)
+    counts_before, counts_after = (
+        _count_column_texts(tables[each], columns_of[each].index(column)) for each in (0, version)
+    )
+    return bool(counts_after - counts_before)
 
 
-def _values(table: SourceBlock, index: int) -> Counter[str]:
+def _count_column_texts(table: SourceBlock, index: int) -> Counter[str]:
     """Return how often each text occurs in the column `index`, including the column's name. Leave out empty cells."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
     text_counts = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])

@@ -575,7 +575,7 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
         _blocks_in_conflicts(zip(conflicts, texts, strict=True))
         for texts in zip(*((each.base, each.main, each.request) for each in conflicts), strict=True)
     )
-    base_counts = Counter(map(_key_in_conflicts, base.walk()))
+    base_counts = Counter(map(_key_or_tag, base.walk()))
     of_base_block = (found for key, found in in_base.items() if base_counts[key] == 1)
     of_both_sides = (in_main[key] + in_request[key] for key in in_main.keys() & in_request.keys())
     for found in chain(of_base_block, of_both_sides):
@@ -591,11 +591,11 @@ def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[s
     for conflict, text in texts:
         for block in read_page(text or "").walk():
             if len(WORD.findall(block.head) if block.kind in _TAG_KINDS else block.words) >= MIN_ADDED_WORDS:
-                found_by_key[_key_in_conflicts(block)].append((conflict, block))
+                found_by_key[_key_or_tag(block)].append((conflict, block))
     return found_by_key
 
 
-def _key_in_conflicts(block: SourceBlock) -> str:
+def _key_or_tag(block: SourceBlock) -> str:
     """Return the key of a block. For a block with a tag, return the tag: a conflict may be about the tag only."""
     return block.head.strip() if block.kind in _TAG_KINDS else block.key
 

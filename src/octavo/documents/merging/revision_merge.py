@@ -67,10 +67,10 @@ def merge_page_order(
     """Merge three versions of a page tree. A page that one side deleted, and the other side edited or moved, is kept
     and recorded as a conflict. `is_edited` returns whether two versions of a page differ."""
     result_order = PageOrder()
-    deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order.conflicts)
-    parents = _merged_parents(base, main, proposed, deciding_sides, result_order.conflicts)
-    _break_cycles(main, deciding_sides, parents, result_order.conflicts)
-    child_ids_by_side = [side.children(deciding_sides) for side in (base, main, proposed)]
+    side_by_page_id = _pages_to_keep(base, main, proposed, is_edited, result_order.conflicts)
+    parents = _merged_parents(base, main, proposed, side_by_page_id, result_order.conflicts)
+    _break_cycles(main, side_by_page_id, parents, result_order.conflicts)
+    child_ids_by_side = [side.children(side_by_page_id) for side in (base, main, proposed)]
     page_ids_by_parent: defaultdict[str | None, set[str]] = defaultdict(set)
     for page_id, parent_id in parents.items():
         page_ids_by_parent[parent_id].add(page_id)
@@ -90,7 +90,7 @@ def _pages_to_keep(
     is_edited: Callable[[Json, Json], bool],
     conflicts: _Conflicts,
 ) -> dict[str, TreeVersion]:
-    deciding_sides: dict[str, TreeVersion] = {}
+    side_by_page_id: dict[str, TreeVersion] = {}
     for page_id in [*main.nodes, *(node for node in proposed.nodes if node not in main.nodes)]:
         in_main, in_proposed = page_id in main.nodes, page_id in proposed.nodes
         side = main if in_main else proposed
@@ -101,43 +101,43 @@ def _pages_to_keep(
             if not is_changed:
                 continue
             conflicts.append(("deleted", page_id))
-        deciding_sides[page_id] = side
-    return deciding_sides
+        side_by_page_id[page_id] = side
+    return side_by_page_id
 
 
 def _merged_parents(
     base: TreeVersion,
     main: TreeVersion,
     proposed: TreeVersion,
-    deciding_sides: dict[str, TreeVersion],
+    side_by_page_id: dict[str, TreeVersion],
     conflicts: _Conflicts,
 ) -> dict[str, str | None]:
     """Return the parent ID after the merge, by page ID. Set the deciding side of a page that only `proposed` moved. Add
     pages that both sides moved, and pages whose parent was deleted, to `conflicts`."""
     parents: dict[str, str | None] = {}
-    for page_id in deciding_sides:
+    for page_id in side_by_page_id:
         if page_id in main.nodes and page_id in proposed.nodes and main.parents[page_id] != proposed.parents[page_id]:
             base_parent_id = base.parents.get(page_id, page_id)
             if base_parent_id == main.parents[page_id]:
-                deciding_sides[page_id] = proposed
+                side_by_page_id[page_id] = proposed
             elif base_parent_id != proposed.parents[page_id]:
                 conflicts.append(("moved", page_id))
-        side = deciding_sides[page_id]
+        side = side_by_page_id[page_id]
         parent_id = side.parents[page_id]
-        if parent_id is not None and parent_id not in deciding_sides and ("deleted", page_id) not in conflicts:
+        if parent_id is not None and parent_id not in side_by_page_id and ("deleted", page_id) not in conflicts:
             conflicts.append(("deleted", page_id))
-        parents[page_id] = _nearest_kept(side, parent_id, deciding_sides)
+        parents[page_id] = _nearest_kept(side, parent_id, side_by_page_id)
     return parents
 
 
-def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[str, TreeVersion]) -> str | None:
-    while page_id is not None and page_id not in deciding_sides:
+def _nearest_kept(side: TreeVersion, page_id: str | None, side_by_page_id: dict[str, TreeVersion]) -> str | None:
+    while page_id is not None and page_id not in side_by_page_id:
         page_id = side.parents[page_id]
     return page_id
 
 
 def _break_cycles(
-    main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
+    main: TreeVersion, side_by_page_id: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
     """In each cycle of pages in `parents`, move one below its nearest remaining ancestor on main. Record a conflict."""
     acyclic_ids: set[str] = set()
@@ -147,9 +147,9 @@ def _break_cycles(
         while page_id is not None and page_id not in acyclic_ids:
             if page_id in path_ids:
                 cycle_ids = path_ids[path_ids.index(page_id) :]
-                moved_id = next(each for each in cycle_ids if each in main.nodes and deciding_sides[each] is not main)
-                deciding_sides[moved_id] = main
-                parents[moved_id] = _nearest_kept(main, main.parents[moved_id], deciding_sides)
+                moved_id = next(each for each in cycle_ids if each in main.nodes and side_by_page_id[each] is not main)
+                side_by_page_id[moved_id] = main
+                parents[moved_id] = _nearest_kept(main, main.parents[moved_id], side_by_page_id)
                 conflicts.append(("moved", moved_id))
                 path_ids, page_id = [], start
                 continue
@@ -428,7 +428,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
     return MergePrediction(tuple(conflicts), tuple(word_merges), outcome.content["pages"], is_on_main)
 
 
-def shows_all_changes(
+def has_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
     """Return whether the revisions and texts have all `changes` of the server. If not, `is_on_main` may be wrong."""

@@ -457,7 +457,7 @@ class LinkTargets:
         if (
             run.kind not in ("text", "mention", "code")
             or not is_whole_link
-            or not (run.kind == "mention" or links.repeats_address(run))
+            or not (run.kind == "mention" or links.has_no_own_text(run))
         ):
             return None
         title = self.title_of(address)

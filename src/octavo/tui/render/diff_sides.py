@@ -242,7 +242,7 @@ def render_attribute_changes(
 def _excerpts_if_long(old: str | None, new: str | None) -> tuple[str | None, str | None]:
     if old is None or new is None or min(len(old), len(new)) <= _MAX_VALUE_LENGTH:
         return old, new
-    start = max(0, model.equal_length(old, new) - _LETTERS_BEFORE_DIFFERENCE)
+    start = max(0, model.common_prefix_length(old, new) - _LETTERS_BEFORE_DIFFERENCE)
     return f"…{old[start : start + _EXCERPT_LENGTH]}…", f"…{new[start : start + _EXCERPT_LENGTH]}…"
 
 

@@ -23,7 +23,7 @@ from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import RISKY, ChangeKind
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.merging.revision_merge import PredictedConflict
-from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage, settings_of
+from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage, attribute_changes
 from octavo.documents.source_reader import find_markers
 from octavo.tui.core.item_labels import open_thread_counts
 from octavo.tui.core.session import unsent_mark
@@ -215,7 +215,7 @@ def describe_change(page: ChangedPage) -> str:
         return "This page has no changes. Press J to go to the next changed page."
     lines = [str(setting) for setting in page.settings]
     for change in page.changes:
-        lines += [str(setting) for setting in settings_of(change.variables)]
+        lines += [str(setting) for setting in attribute_changes(change.variables)]
         if change.file is not None and change.file.content_type:
             lines.append(f"{change.file.name} · {change.file.content_type}")
     return "\n".join([f"{' and '.join(page.kinds).capitalize()}.", *lines])

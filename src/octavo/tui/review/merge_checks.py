@@ -38,7 +38,7 @@ _check_findings = lazy("octavo.tui.review.request_findings:check_findings")
 _check_linters = lazy("octavo.tui.review.request_findings:check_linters")
 _pages_to_read = lazy("octavo.documents.merging.revision_merge:pages_to_read")
 _predict_merge = lazy("octavo.documents.merging.revision_merge:predict_merge")
-_shows_all_changes = lazy("octavo.documents.merging.revision_merge:shows_all_changes")
+_has_all_changes = lazy("octavo.documents.merging.revision_merge:has_all_changes")
 
 MAX_PREDICTED_PAGES = 60
 """Maximum number of pages that are loaded to predict conflicts. The dialog shows how many were not loaded."""
@@ -340,7 +340,7 @@ async def predict_conflicts(
     skipped_count = len(candidates) - len(read_ids)
     is_on_main = merged.is_on_main and not skipped_count and bool(changes.changes) and not count_unlisted(changes)
     if is_on_main:
-        is_on_main = await asyncio.to_thread(_shows_all_changes, changes.changes, (base, main_tree, own_tree), texts)
+        is_on_main = await asyncio.to_thread(_has_all_changes, changes.changes, (base, main_tree, own_tree), texts)
     return ConflictPrediction(
         merged.conflicts, skipped_count, True, tuple(duplicates), () if is_on_main else merged.word_merges, is_on_main
     )
