@@ -11,8 +11,8 @@ from octavo.api.content import ContentEdit, DeletePage, InsertFiles, ListFiles, 
 from octavo.api.operation import SpaceRef
 from octavo.client.client import Client
 from octavo.data.live import Live
-from octavo.files.folder_export import export_changes, write_export
-from octavo.files.pulled_folder import PulledFolder, SpaceReader
+from octavo.files.folder_export import ExportChange, export_changes, write_export
+from octavo.files.pulled_folder import FolderInUse, PulledFolder, SpaceReader
 from octavo.server import loader
 from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
@@ -118,6 +118,24 @@ async def test_linked_file_is_not_replaced(tmp_path: Path, export: Export) -> No
         tmp_path, text("Docs", "# Docs\n\nNew.\n")
     )
     assert (tmp_path / "docs/README.md").read_text() == "# Docs\n\nOld.\n"
+
+
+@pytest.mark.parametrize("path", ["README.md", "aux.md", "new.md", "SUMMARY.md"])
+async def test_file_that_is_changed_before_it_is_written_is_not_replaced(tmp_path: Path, path: str) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "aux.md", "# Auxiliary\n")
+    write(tmp_path, "SUMMARY.md", "* [Home](README.md)\n* [Auxiliary](aux.md)\n")
+    old_data = files_in(tmp_path)
+    changes = [
+        ExportChange("M" if name in old_data else "A", name, b"# Merged\n", old_data.get(name, b""))
+        for name in ("README.md", "new.md", "SUMMARY.md")
+    ]
+    changes.append(ExportChange("D", "aux.md", old_data=old_data["aux.md"]))
+    write(tmp_path, path, "Typed meanwhile.")
+    before = files_in(tmp_path)
+    with pytest.raises(FolderInUse, match=f"{path} was changed meanwhile"):
+        write_export(PulledFolder.new(tmp_path, "octavo:folder", "space"), changes)
+    assert files_in(tmp_path) == before
 
 
 async def test_deleted_page_loses_its_file(tmp_path: Path, export: Export) -> None:

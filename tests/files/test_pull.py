@@ -18,12 +18,13 @@ from octavo.api import content
 from octavo.api.content import ReusableContent, Revision
 from octavo.api.operation import Operation, RevisionRef
 from octavo.documents.folders.folder import Problem
+from octavo.documents.folders.layout import FolderLayout
 from octavo.documents.source_reader import find_markers
 from octavo.files import folder_merge
-from octavo.files.folder_merge import PullResult, pull
+from octavo.files.folder_merge import FolderMerge, IncomingFile, PullResult, pull
 from octavo.files.local_changes import LocalFiles
 from octavo.files.proposal import Proposal
-from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader, TrackedFile
+from octavo.files.pulled_folder import FolderInUse, NotPulled, PulledFolder, SpaceReader, TrackedFile
 from tests.files.conftest import HOME, SETUP, PulledSide
 from tests.server.space_editor import SpaceEditor, insert, update
 
@@ -445,6 +446,27 @@ async def test_temporary_files_of_a_killed_pull_are_deleted(docs: PulledSide, ed
     await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install", "Download")))
     await docs.pull()
     assert sorted(docs.top.rglob("*.part")) == sorted((own, link, other))
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+async def test_file_that_is_changed_while_files_are_merged_is_not_replaced(
+    docs: PulledSide, editor: SpaceEditor, is_tracked: bool
+) -> None:
+    path = "setup.md" if is_tracked else "help.md"
+    docs.write("help.md", "# Help\n\nMine.\n")
+    setup = await editor.id("Setup")
+    await editor.publish(update(setup, SETUP.replace("Install", "Download")), insert("# Help\n\nAsk.\n"))
+    revision = await docs.reader(editor.space).revision()
+    layout = FolderLayout.of(revision, editor.space.space_id)
+    incoming = IncomingFile(path, path, "page", setup, "# Main\n", last_pulled=docs.folder.files.get(path))
+    local = LocalFiles.read(docs.folder)
+    merge = FolderMerge(docs.folder, local, layout, [incoming], PullResult(revision.id))
+    merge._merge_text(incoming)
+    docs.write(path, "Typed while files are merged.")
+    before = docs.files()
+    with pytest.raises(FolderInUse, match=f"{path} was changed meanwhile"):
+        merge._write()
+    assert docs.files() == before
 
 
 async def test_pull_that_cannot_store_a_file_changes_no_file(docs: PulledSide, editor: SpaceEditor) -> None:

@@ -33,6 +33,8 @@ class ExportChange:
     path: str
     data: bytes = b""
     """The new content. Empty for a deleted file."""
+    old_data: bytes = b""
+    """The content that the file had when the change was found. Empty for a new file."""
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
@@ -58,8 +60,8 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
     kept_paths = {*layout.paths.values(), *(problem.path for problem in layout.skipped)}
     for entry in walk_entries(source.entries):
         path = entry.path.as_posix() if entry.path is not None else ""
-        if path and safe_address(readable_name(path)) not in kept_paths and folder.data(path) is not None:
-            changes.append(ExportChange("D", path))
+        if path and safe_address(readable_name(path)) not in kept_paths and (data := folder.data(path)) is not None:
+            changes.append(ExportChange("D", path, old_data=data))
     paths = {change.path for change in changes}
     paths |= {path for path in layout.paths.values() if folder.has(path)}
     if (summary := _summary_change(folder, source, layout, paths)) is not None:
@@ -88,7 +90,7 @@ def _page_change(
         return Problem(path, f"Skipped a page: {THROUGH_LINK}.")
     if not is_utf8(data):
         return Problem(path, "Skipped a page: its file is not UTF-8, so characters would be lost.")
-    return ExportChange("M", path, encode_like(new_text, data))
+    return ExportChange("M", path, encode_like(new_text, data), data)
 
 
 def _summary_change(
@@ -110,7 +112,7 @@ def _summary_change(
     data, text = folder.data(path), write_summary(new_entries)
     if data is not None and not start:
         text = edited_summary(folder, text_of(data), current_entries, new_entries) or text
-    return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""))
+    return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""), data or b"")
 
 
 def _comparable_structure(
@@ -143,7 +145,9 @@ def _make_relative_to(entries: list[ContentsEntry], start: str) -> None:
 
 
 def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
-    """Write the changes, and return a problem for each file that was not written. Raises OSError."""
+    """Write the changes, and return a problem for each file that was not written. Raises OSError, or FolderInUse if a
+    file has changed since the changes were found."""
     new_data = {change.path: change.data for change in changes if change.status != "D"}
-    reasons = folder.write(new_data, {change.path for change in changes} - new_data.keys())
+    old_data = {change.path: change.old_data for change in changes}
+    reasons = folder.write(new_data, {change.path for change in changes} - new_data.keys(), old_data)
     return [Problem(path, f"Skipped a file: {reason}.") for path, reason in reasons.items()]

@@ -100,9 +100,11 @@ class FolderMerge:
     """Versions of files to store in `.octavo/conflicts`, by path."""
     _files_by_path: dict[str, TrackedFile] = field(default_factory=dict)
     _removed_paths: set[str] = field(default_factory=set)
+    _untracked_data_by_path: dict[str, bytes] = field(default_factory=dict)
+    """Contents of files that are not in `local`, and that have the path of a new page or file."""
 
     def apply(self) -> None:
-        """Merge all files, write them, and store the state of the folder. Raises OSError or NotPulled."""
+        """Merge all files, write them, and store the state of the folder. Raises OSError, NotPulled or FolderInUse."""
         self._merge_summary()
         self._update_links_of_new_pages()
         for incoming in self.incoming_files:
@@ -309,7 +311,9 @@ class FolderMerge:
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
-            return self.folder.data(incoming.path) if is_own else None
+            if is_own and (data := self.folder.data(incoming.path)) is not None:
+                self._untracked_data_by_path[incoming.path] = data
+            return self._untracked_data_by_path.get(incoming.path)
         current_path = self.local.current_path(incoming.last_pulled)
         data = self.local.data.get(current_path)
         if data is not None and current_path != incoming.path:
@@ -352,7 +356,8 @@ class FolderMerge:
         for path, data in self._copies_by_path.items():
             self.folder.keep_copy(path, data)
         removed_paths = self._removed_paths - self._new_data_by_path.keys()
-        for path, reason in self.folder.write(self._new_data_by_path, removed_paths).items():
+        read_data_by_path = self.local.data | self._untracked_data_by_path
+        for path, reason in self.folder.write(self._new_data_by_path, removed_paths, read_data_by_path).items():
             if (file := self._files_by_path.pop(path, None)) is not None:
                 self.folder.skipped_ids.add(file.id or path)
             self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
@@ -369,7 +374,8 @@ Report = Callable[[str], object]
 
 
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
-    """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError or NotPulled."""
+    """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError, NotPulled,
+    or FolderInUse if files are changed while they are merged."""
     revision = await reader.revision()
     if revision.id == folder.revision_id and folder.files and not folder.skipped_ids:
         paths_by_id = {file.id: file.path for file in folder.files.values() if file.id}

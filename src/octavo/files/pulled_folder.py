@@ -55,7 +55,7 @@ class NotPulled(Exception):
 
 
 class FolderInUse(Exception):
-    """Raised if another process is changing the folder. The text is a sentence for the user."""
+    """Raised if another process is changing the folder or its files. The text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -221,9 +221,16 @@ class PulledFolder:
         """Return the normalized text of a file. Empty if there is no such file. Raises OSError."""
         return text_of(self.data(path) or b"")
 
-    def write(self, data_by_path: Mapping[str, bytes], deleted: Collection[str] = ()) -> dict[str, str]:
+    def write(
+        self,
+        data_by_path: Mapping[str, bytes],
+        deleted: Collection[str] = (),
+        read_data_by_path: Mapping[str, bytes] | None = None,
+    ) -> dict[str, str]:
         """Write files, and delete the files `deleted`. Files are replaced after all new contents are on disk. Unsafe
-        paths are skipped. Return the reason for each skipped path. Raises OSError."""
+        paths are skipped. Return the reason for each skipped path. `read_data_by_path` has the contents of files that
+        the caller has read. Raises OSError, or FolderInUse if one of these contents would be replaced, but has changed.
+        """
         self._delete_leftovers()
         new_folders = {each.as_posix() for path in data_by_path for each in PurePosixPath(path).parents}
         for path in deleted:
@@ -238,6 +245,9 @@ class PulledFolder:
                     continue
                 (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
                 replacements.enter_context(_replacement(self.pages / path, data))
+            for path, read_data in (read_data_by_path or {}).items():
+                if (path in data_by_path or path in deleted) and self.data(path) not in (None, read_data):
+                    raise FolderInUse(f"Could not change {self.top}: {path} was changed meanwhile. Try again.")
         new_paths = {fold(path): path for path in data_by_path}
         for path in deleted:
             # On a disk that ignores case, a new file may have replaced this one.
