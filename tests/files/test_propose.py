@@ -669,6 +669,24 @@ async def test_page_that_a_pull_could_not_write_is_not_added_as_an_empty_page(
     assert await editor.outline(request.ref(editor.space)) == "Home(Help) Setup Usage"
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+async def test_page_that_is_replaced_by_a_link_is_not_deleted(
+    docs: PulledSide, editor: SpaceEditor, is_folder: bool
+) -> None:
+    await editor.publish(insert("# Help\n\nAsk.\n", into=await editor.id("Usage")))
+    await docs.pull()
+    moved = "usage" if is_folder else "usage/help.md"
+    (docs.top / moved).rename(docs.top.parent / "elsewhere")
+    (docs.top / moved).symlink_to(docs.top.parent / "elsewhere")
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install", "Download")))
+    for run in (docs.pull, lambda: propose(docs)):
+        with pytest.raises(OSError, match=r"usage/help\.md is a symbolic link, or is behind one"):
+            await run()
+    (docs.top / moved).unlink()
+    (docs.top.parent / "elsewhere").rename(docs.top / moved)
+    assert docs.status() == []
+
+
 async def test_short_title_of_a_deleted_page_is_not_named(docs: PulledSide) -> None:
     docs.edit("SUMMARY.md", "(setup.md)", '(setup.md "S")')
     (docs.top / "setup.md").unlink()

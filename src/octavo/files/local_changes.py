@@ -21,6 +21,7 @@ from octavo.documents.folders.folder import (
     Folder,
     is_page_path,
     natural_order,
+    passes_link,
     walk_entries,
     why_unsafe,
 )
@@ -257,11 +258,15 @@ class LocalFiles:
 
     @classmethod
     def read(cls, folder: PulledFolder) -> LocalFiles:
-        """Read the files of a pulled folder. Raises OSError, or NotPulled if the stored last pull is damaged."""
+        """Read the files of a pulled folder. Raises OSError, also if a symbolic link replaces the file of a page, and
+        NotPulled if the stored last pull is damaged."""
         names = list(regular_files(folder.pages))
         files = cls(folder, _names={fold(name): name for name in names} | {name: name for name in names})
-        for path in {SUMMARY, *files_after_proposal(folder)} | folder.files.keys():
+        for path, file in (folder.files | files_after_proposal(folder)).items():
             files._read(path)
+            if file.kind == "page" and passes_link(folder.pages, path):  # The page is not deleted, but cannot be read.
+                raise OSError(f"{path} is a symbolic link, or is behind one. Replace the link by a file or folder.")
+        files._read(SUMMARY)
         source = Folder(folder.top.resolve(), folder.pages.resolve())
         files.entries = summary_entries(source, files.text(SUMMARY), Path(SUMMARY))
         listed_paths = [entry.path.as_posix() for entry in walk_entries(files.entries) if entry.path is not None]
