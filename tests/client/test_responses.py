@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.api import content, spaces, users
-from octavo.api.errors import ApiError, BadResponse
+from octavo.api import comments, content, spaces, users
+from octavo.api.bodies import Markdown
+from octavo.api.errors import MAY_BE_DONE, ApiError, BadResponse
 from octavo.api.operation import SPECS, SpaceRef
 from octavo.client import responses
 from octavo.client.client import raw_request
@@ -142,6 +143,27 @@ async def test_truncated_response_is_requested_again(connect: Connect, time: Tim
         with pytest.raises(BadResponse, match="is incomplete") as caught:
             await connect(server.origin)(ME)
     assert caught.value.trace.attempts == len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        reply(200, None, body=b"<html>"),
+        reply(200, None, body=b""),
+        reply(200, None, [("content-encoding", "gzip")], body=b"damaged"),
+        reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(b"{}")[:-4]),
+        reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(b"{}") * 2),
+        reply(200, None, [("content-length", "99"), ("connection", "close")], body=b"{"),
+        reply(303, None, [("location", "/v1/spaces/new")]),
+    ],
+)
+async def test_unreadable_response_to_a_write_does_not_say_to_try_again(connect: Connect, response: bytes) -> None:
+    async with HttpServer(answer_in_turn(response)) as server:
+        with pytest.raises(BadResponse) as caught:
+            await connect(server.origin)(comments.Create(at=SpaceRef(space_id="s"), body=Markdown(markdown="Hello")))
+    assert str(caught.value).endswith(f". {MAY_BE_DONE}")
+    assert "ry again" not in str(caught.value).removesuffix(MAY_BE_DONE)
+    assert len(server.requests) == 1
 
 
 async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> None:

@@ -24,7 +24,7 @@ from pydantic import SecretStr
 
 from octavo import __version__
 from octavo.api.activity import Activity
-from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, rejected
+from octavo.api.errors import MAY_BE_DONE, ApiError, BadResponse, NotSent, TimedOut, Trace, rejected
 from octavo.api.safety import is_public, request_target, safe_line
 from octavo.client import policy, responses
 from octavo.client.origin import PORTS, host_of, proxy_variable_for, split_origin
@@ -107,7 +107,11 @@ class Exchange:
         raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.only_reads))
 
     def record_error(self, error: ApiError) -> ApiError:
-        """Remember an error for the log. Return it with the method, route and number of attempts."""
+        """Remember an error for the log. Return it with the method, route and number of attempts. If a response to a
+        write is unreadable, the message no longer says to try again."""
+        if isinstance(error, BadResponse) and not self.outgoing.only_reads:
+            cause = str(error).removesuffix(MAY_BE_DONE).rstrip().removesuffix(" Try again.")
+            error.args = (f"{cause.replace(', then try again.', '.')} {MAY_BE_DONE}",)
         self._error = str(error)
         request_fields = {"method": self.outgoing.method, "only_reads": self.outgoing.only_reads, "route": self._route}
         status_field = {} if self.status is None else {"status": self.status}
