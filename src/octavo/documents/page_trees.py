@@ -447,12 +447,11 @@ def _changes(kind: str, before: list[Json], after: list[Json], to_json: Callable
 
 
 def _variable_changes(before: Json, after: Json) -> Iterator[Json]:
-    names = tuple(dict.fromkeys([*before, *after]))
-    if changed_variables := _changed_attributes(names, before, after):
+    if changed_variables := _changed_attributes({**before, **after}, before, after):
         yield {"type": "variables_edited", "variables": changed_variables}
 
 
-def _changed_attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
+def _changed_attributes(names: Iterable[str], before: Json, after: Json) -> Json:
     changed_by_name = {}
     for name in names:
         values = {"before": before.get(name), "after": after.get(name)}
@@ -542,8 +541,6 @@ def _set_fields(fields: Mapping[str, str | None]) -> Json:
 
 WHOLE_REQUEST = "whole"
 """Key of the entry for comments on the change request as a whole, in the list of changed pages."""
-_HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
-"""Attributes of a page that `attribute_changes` leaves out, because their values do not fit in one line."""
 _ATTRIBUTE_NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 
@@ -602,24 +599,31 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return (name, old value, new value) for a moved page: `place`, and the titles of the old and the new parent. If
-    the parent is the same, return `position` and two constant texts."""
+    """Return (name, old value, new value) for a moved page: `place`, and the titles of the old and the new parent."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
-    if before_id == after_id:
-        return "position", "old position", "new position"
     before, after = (page.title or "Untitled" if page else "the top level" for page in pages)
+    if before_id == after_id:
+        return "place", before, f"another position in {before}"
     if before == after:
         before, after = (f"{page.title or 'Untitled'} (/{page.path or ''})" if page else before for page in pages)
     return "place", before, after
 
 
 def attribute_changes(values: object) -> Iterator[AttributeChange]:
-    """Yield the changes in `values` (values before and after by attribute or variable), except `_HIDDEN_ATTRIBUTES`."""
+    """Yield the changes in `values` (values before and after by attribute or variable), except of the text. The keys of
+    objects are compared one by one, and named after their object, such as `layout outline`."""
     for attribute, sides in values.items() if isinstance(values, dict) else ():
-        if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
-            before, after = (_format_value(sides.get(side)) for side in ("before", "after"))
-            yield _attribute_change(_ATTRIBUTE_NAMES.get(attribute, str(attribute)), before, after)
+        if not isinstance(sides, dict) or attribute == "document":
+            continue
+        before, after = sides.get("before"), sides.get("after")
+        if isinstance(before, dict) or isinstance(after, dict):
+            objects = [value if isinstance(value, dict) else {} for value in (before, after)]
+            changed_keys = _changed_attributes({**objects[0], **objects[1]}, *objects)
+            yield from attribute_changes({f"{attribute} {key}": changed_keys[key] for key in changed_keys})
+        else:
+            name = _ATTRIBUTE_NAMES.get(attribute, str(attribute))
+            yield _attribute_change(name, _format_value(before), _format_value(after))
 
 
 def _format_value(value: object) -> str | None:

@@ -152,7 +152,34 @@ def test_move_below_the_same_parent_changes_the_position() -> None:
     here = {"id": "guides", "title": "Guides"}
     change = {"type": "page_moved", "page": {"id": "a", "title": "A"}, "parent": {"before": here, "after": here}}
     (entry,) = changed_pages([Change.model_validate(change)])
-    assert describe_change(entry) == "Moved.\nposition: old position → new position"
+    assert describe_change(entry) == "Moved.\nplace: Guides → another position in Guides"
+
+
+def test_move_at_the_top_level_names_the_top_level() -> None:
+    (entry,) = changed_pages(changes_between(revision(page("a"), page("b")), revision(page("b"), page("a"))))
+    assert describe_change(entry) == "Moved.\nplace: the top level → another position in the top level"
+
+
+def test_each_changed_key_of_an_object_is_described() -> None:
+    before = revision(
+        page("start", cover={"ref": {"kind": "url", "url": "https://a.test"}, "yPos": 0}),
+        page("status", type="link", target={"kind": "url", "url": "https://old.test"}),
+    )
+    after = revision(
+        page("start", layout={"outline": False}, variables={"version": "2"}),
+        page("status", type="link", target={"kind": "url", "url": "https://new.test"}),
+    )
+    entries = changed_pages(changes_between(before, after))
+    assert [describe_change(entry).splitlines()[1:] for entry in entries] == [
+        [
+            "cover ref kind: url → none",
+            "cover ref url: https://a.test → none",
+            "cover yPos: 0 → none",
+            "layout outline: none → no",
+            "variables version: none → 2",
+        ],
+        ["target url: https://old.test → https://new.test"],
+    ]
 
 
 def test_every_kind_of_conflict_has_an_entry() -> None:
