@@ -144,6 +144,7 @@ async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
             await run.see("! Octavo will forget the API key when you quit.")
+            assert run.text.count("which is common over SSH.") == 1
             assert KEY not in run.text
             await run.press("enter")
             await run.see("REVIEW REQUESTED", "Harbour API")

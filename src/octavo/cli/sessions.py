@@ -375,6 +375,8 @@ class _SignIn:
         facts += [("care", each) for each in signed_in.identity.missing]
         if signed_in.notice:
             facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
+        else:
+            facts.append(("ok", "Stored the API key in the system keyring."))
         if signed_in.deletion_problem:
             facts.append(("care", signed_in.deletion_problem))
         read_only_reason = self.read_only_reason or signed_in.profile.why_read_only

@@ -140,6 +140,8 @@ class SignInScreen(HasCommands, Screen[None]):
             self._close_checked_session()
             return
         self._show_notes(*self._sign_in_result.key_notes)
+        # A note now says whether the API key is stored, so the prompt does not.
+        self.query_one("#said", Static).update(self._prompt(self.shell.sign_in_methods.host, ""))
         self.query_one("#check", TextButton).key = ""
         start = self.query_one("#start", TextButton)
         start.display = True
