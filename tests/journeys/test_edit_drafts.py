@@ -76,6 +76,23 @@ async def test_comment_that_quotes_conflict_markers_is_sent(stage: Stage) -> Non
         assert update.body.markdown == f"{quote} And `>>>>>>> {OWN_LABEL}`?"
 
 
+async def test_reopened_draft_that_quotes_conflict_markers_is_sent(stage: Stage) -> None:
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await send_comment(run, "What is a marker?")
+        await open_thread(run)
+        await run.press("e")
+        await run.see("Edit your comment")
+        await run.type(f" This: <<<<<<< {OTHERS_LABEL}")
+        await run.press("escape", "e")
+        await run.see(f"This: <<<<<<< {OTHERS_LABEL}")
+        await run.press("ctrl+s")
+        await run.sent()
+        (update,) = run.gate.sent(comments.Update)
+        assert update.body is not None
+        assert update.body.markdown == f"What is a marker? This: <<<<<<< {OTHERS_LABEL}"
+
+
 async def test_reopened_draft_with_a_conflict_is_not_sent(stage: Stage) -> None:
     async with stage.play() as run:
         await open_draft_of_a_changed_comment(run)

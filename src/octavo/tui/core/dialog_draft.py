@@ -24,7 +24,8 @@ class DialogDraft:
         self._app, self.key, self._edited, self._initial = app, key, edited, edited or start
         self._drafts = app.session.drafts
         self._has_conflict = False
-        """True if `merged_text` has returned conflict markers that are not in the text to edit."""
+        """True if `merged_text` has added conflict markers, now or when the user opened the draft before. A quote of
+        such markers is no conflict, so the draft's text does not tell."""
 
     @property
     def text(self) -> str:
@@ -54,10 +55,15 @@ class DialogDraft:
     def merged_text(self) -> str:
         """Return the text of the dialog. If the text to edit has changed since the user typed the draft, return both
         versions, with markers where they conflict."""
-        base, text = self.earlier_base, self.text
+        base, text, state = self.earlier_base, self.text, self._app.session.state
+        had_conflict = bool(state.get_value(f"conflict {self.key}"))
         if base is not None:
-            text = str(_merge_with_markers(base, self._edited, text))
-        self._has_conflict = self._has_new_markers(text)
+            merged_text = str(_merge_with_markers(base, self._edited, text))
+            self._has_conflict = _marker_count(merged_text) > _marker_count(text)
+            text = merged_text
+        self._has_conflict = (self._has_conflict or had_conflict) and self._has_new_markers(text)
+        if self._has_conflict != had_conflict:
+            state.set_value(f"conflict {self.key}", self._has_conflict)
         return text
 
     def _has_new_markers(self, text: str) -> bool:
