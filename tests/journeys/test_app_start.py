@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import keyring
 import pytest
 
 from octavo.api import reviews, spaces
 from octavo.api.operation import OrganizationRef
 from octavo.server.serve import serve
 from octavo.tui.app.sign_in import SignInScreen
+from tests.client.keyring_backends import Memory
 from tests.journeys.stage import MARA, Stage
 from tests.server.refusing_platform import Platform
 
@@ -160,6 +162,25 @@ async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
     files = [path for path in stage.folder.rglob("*") if path.is_file() and path != stage.database]
     assert files
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "the key must not be in any file"
+
+
+class TrustedMemory(Memory):
+    """Stores passwords in memory, under the name of a keyring that Octavo trusts."""
+
+    __module__ = "keyring.backends.SecretService"
+
+
+@pytest.mark.before_release
+async def test_first_run_says_that_the_key_is_stored(stage: Stage) -> None:
+    keyring.set_keyring(TrustedMemory())
+    async with stage.library() as platform, serve_platform(platform) as origin:
+        platform.context.store.add_key(KEY, MARA)
+        async with stage.show(stage.settings(), None, platform, origin=origin, size=(150, 36)) as run:
+            await run.see("Octavo stores the API key in")
+            await run.type(KEY)
+            await run.press("enter")
+            await run.see("✓ Stored the API key in the system keyring.")
+            await run.gone("Octavo stores the API key in")
 
 
 @pytest.mark.before_release
