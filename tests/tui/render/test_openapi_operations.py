@@ -57,6 +57,25 @@ def test_cause_is_shown_for_the_first_of_several_operations() -> None:
     assert apart.count("This block does not name an OpenAPI specification.") == 2
 
 
+def test_parameters_of_a_place_share_a_heading() -> None:
+    places = ["query", "path", "query", "header", "path"]
+    parameters = [
+        f'{{% swagger-parameter in="{place}" name="p{number}" type="string" %}}\n{{% endswagger-parameter %}}\n'
+        for number, place in enumerate(places)
+    ]
+    response = '{% swagger-response status="200" %}\n{% endswagger-response %}\n'
+    page = f'{{% swagger method="get" path="/a" %}}\n{"".join([*parameters, response])}{{% endswagger %}}'
+    lines = lay_out(parse(page).blocks, 76, Styles.plain())
+    rows = [text for line in lines if (text := line.text.strip("│╭╮╰╯─ "))]
+    assert rows == [
+        "GET  /a",
+        *("QUERY PARAMETERS", "p0  string", "p2  string"),
+        *("PATH PARAMETERS", "p1  string", "p4  string"),
+        *("HEADER PARAMETERS", "p3  string"),
+        *("RESPONSES", "200"),
+    ]
+
+
 def test_operation_shows_all_ways_to_authenticate() -> None:
     schemes = {
         "key": {"type": "apiKey", "in": "header", "name": "X-Key"},

@@ -4,7 +4,7 @@ parameters and responses are written on the page itself."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
@@ -420,7 +420,9 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
     lines: list[Line] = []
     block_above = (child_above(block) or block.children[0]) if is_continued else None
     group = _group_name(block_above) if block_above is not None else shown_group
-    for child in block.children:
+    # A slice keeps its order, because a group may continue in the next slice.
+    is_whole = has_start(block) and has_end(block)
+    for child in _grouped_parameters(block.children) if is_whole else block.children:
         label = _group_name(child)
         match child.kind:
             case "api-section":
@@ -441,6 +443,16 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
         group = label
         lines += body
     return lines
+
+
+def _grouped_parameters(children: Sequence[Block]) -> list[Block]:
+    """Return the children of an operation, with the parameters of a group together where its first parameter is."""
+    groups = [_group_name(child) for child in children]
+
+    def position(index: int) -> int:
+        return groups.index(groups[index]) if groups[index].endswith("parameters") else index
+
+    return [children[index] for index in sorted(range(len(children)), key=position)]
 
 
 def _group_name(child: Block) -> str:
