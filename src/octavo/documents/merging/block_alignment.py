@@ -357,13 +357,13 @@ class _Counterparts:
     @cached_property
     def added_runs(self) -> dict[SourceBlock, tuple[Blocks, int]]:
         """For each block that this side added: its run, and its index in the run. A run is a sequence of siblings that
-        this side added. A run with rows, items or kinds in `_NEVER_MOVED` is left out."""
-        known_blocks, fixed_kinds = {*self._base_of, *self._arrived}, _NEVER_MOVED | ROWS_AND_ITEMS
+        this side added. A run with kinds in `_NEVER_MOVED` is left out."""
+        known_blocks = {*self._base_of, *self._arrived}
         runs: dict[SourceBlock, tuple[Blocks, int]] = {}
         for parent in self._side.walk():
             for is_known, siblings in groupby(parent.children or (), known_blocks.__contains__):
                 run = tuple(siblings)
-                if not is_known and fixed_kinds.isdisjoint(each.kind for each in run):
+                if not is_known and _NEVER_MOVED.isdisjoint(each.kind for each in run):
                     runs.update((each, (run, index)) for index, each in enumerate(run))
         return runs
 
@@ -444,9 +444,15 @@ class _Counterparts:
         )
 
     def is_addition(self, block: SourceBlock) -> bool:
-        """Return whether this side added the block, and the block can be recognized at another position. This needs a
-        heading or at least `MIN_ADDED_WORDS` words."""
+        """Return whether this side added the block, and the block can be recognized at another position. A row or item
+        needs a table or list that is in the base too. Other blocks need a heading or `MIN_ADDED_WORDS` words."""
+        if block.kind in ROWS_AND_ITEMS:
+            return block in self.added_runs and self.base_neighbors[block][0] is not None
         return block in self.added_runs and (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS)
+
+    def addition_key(self, block: SourceBlock) -> tuple[SourceBlock | None, str]:
+        """Return the key of an added block. Rows of different tables have different keys, and so do items."""
+        return self.base_neighbors[block][0] if block.kind in ROWS_AND_ITEMS else None, block.key
 
     def has_moved_into(self, addition: _Addition) -> bool:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
@@ -521,16 +527,19 @@ def _equal_additions(
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
     """Yield lists of pairs (main, change request) of equal blocks that both sides added at different positions. Each
     list has adjacent blocks, of which some may be only similar, or occur elsewhere too."""
-    base_keys = {each.key for each in versions.base.walk()}
+    base_keys: set[tuple[SourceBlock | None, str]] = set()
+    for each in versions.base.walk():
+        base_keys |= {(None, each.key), *((each, child.key) for child in each.children or ())}
     additions = [
-        [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]
+        [each for each in tree.walk() if side.is_addition(each) and side.addition_key(each) not in base_keys]
         for tree, side in zip(versions[1:], sides, strict=True)
     ]
-    counts = [Counter(each.key for each in blocks) for blocks in additions]
-    blocks_by_key = {each.key: each for each in additions[1] if counts[0][each.key] == counts[1][each.key] == 1}
+    counts = [Counter(map(side.addition_key, blocks)) for blocks, side in zip(additions, sides, strict=True)]
+    blocks_by_key = {sides[1].addition_key(each): each for each in additions[1]}
     found_blocks: set[SourceBlock] = set()
     for block in additions[0]:
-        equal_block = blocks_by_key.get(block.key)
+        key = sides[0].addition_key(block)
+        equal_block = blocks_by_key.get(key) if counts[0][key] == counts[1][key] == 1 else None
         if (
             equal_block is None
             or block in found_blocks
@@ -552,12 +561,16 @@ def _equal_additions(
 
 
 def _count_similar_at_start(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
-    """Return the number of blocks at the start of `main` that equal or resemble their counterparts in `request`."""
-    are_versions = (
-        one.key == other.key or (one.name == other.name and word_similarity(one, other) >= _MIN_MOVED_LIKENESS)
-        for one, other in zip(main, request, strict=False)
-    )
+    """Return the number of blocks at the start of `main` that are versions of their counterparts in `request`."""
+    are_versions = (_are_versions(one, other) for one, other in zip(main, request, strict=False))
     return sum(1 for _ in takewhile(bool, are_versions))
+
+
+def _are_versions(one: SourceBlock, other: SourceBlock) -> bool:
+    """Return whether two blocks are equal or similar. Different rows or items are never versions of each other."""
+    if one.key == other.key or one.kind in ROWS_AND_ITEMS:
+        return one.key == other.key
+    return one.name == other.name and word_similarity(one, other) >= _MIN_MOVED_LIKENESS
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
