@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, TargetPage
 from octavo.api.content import Page, PageReference, PageTree, Revision
 from octavo.api.links import Location
-from octavo.api.operation import ListPage, Urls, read
+from octavo.api.operation import ListPage, Urls, decode_response
 from octavo.api.search import PageHit
 from octavo.api.site_structure import SiteSection
 from octavo.api.spaces import Space
@@ -41,7 +41,7 @@ def test_target_with_ids_only_is_accepted() -> None:
 
 def test_one_bad_item_does_not_hide_the_others() -> None:
     items: list[Any] = [COMMENT, {**COMMENT, "id": "../x"}, {"id": 3}, "nonsense", {**COMMENT, "id": "k2"}]
-    page = read(TypeAdapter(ListPage[Comment]), json.dumps({"items": items, "next": {"page": "c"}}).encode())
+    page = decode_response(TypeAdapter(ListPage[Comment]), json.dumps({"items": items, "next": {"page": "c"}}).encode())
     assert [comment.id for comment in page.items] == ["k1", "k2"]
     assert page.unreadable == 3
     assert page.next is not None

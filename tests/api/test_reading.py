@@ -17,7 +17,7 @@ from octavo.api import content, sites
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import PageTree
-from octavo.api.operation import ListPage, SpaceRef, load, read
+from octavo.api.operation import ListPage, SpaceRef, decode_response, load
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteStructure
 from octavo.api.spaces import Space
 from octavo.api.text import SafeJson
@@ -30,7 +30,7 @@ DEEP = 4
 
 
 def read_as(kind: Any, value: Any) -> Any:
-    return read(TypeAdapter(kind), json.dumps(value).encode())
+    return decode_response(TypeAdapter(kind), json.dumps(value).encode())
 
 
 @cache
@@ -117,14 +117,14 @@ def test_invalid_value_removes_the_smallest_part(data: st.DataObject) -> None:
     path, instead = data.draw(st.sampled_from(list(paths_of(value)))), data.draw(odd)
     mutated = with_change(value, path, instead)
     if (as_it_is := read_strictly(codec, mutated)) is not None:
-        assert read(codec, json.dumps(mutated).encode()) == as_it_is
+        assert decode_response(codec, json.dumps(mutated).encode()) == as_it_is
         return
     without = (read_strictly(codec, with_change(value, path[:end])) for end in range(len(path), 0, -1))
     if (expected := next((each for each in without if each is not None), None)) is None:
         with pytest.raises(ValidationError):
-            read(codec, json.dumps(mutated).encode())
+            decode_response(codec, json.dumps(mutated).encode())
         return
-    answer = read(codec, json.dumps(mutated).encode())
+    answer = decode_response(codec, json.dumps(mutated).encode())
     assert answer == expected
     is_left_out_by_saying_so = instead is None and expected == read_strictly(codec, with_change(value, path))
     assert answer.unreadable == (0 if is_left_out_by_saying_so and isinstance(path[-1], str) else 1)
@@ -138,7 +138,7 @@ def test_many_invalid_values_keep_the_readable_parts(data: st.DataObject) -> Non
     for _ in range(data.draw(st.integers(1, 6))):
         path = data.draw(st.sampled_from([each for each in paths_of(value["items"][0]) if each]))
         value["items"][0] = with_change(value["items"][0], path, data.draw(odd))
-    answer = read(response_types()[name], json.dumps(value).encode())
+    answer = decode_response(response_types()[name], json.dumps(value).encode())
     assert answer.items[-1] == read_strictly(response_types()[name], complete_response(name)).items[-1]
     assert answer.unreadable >= 1
 
@@ -227,7 +227,7 @@ def test_union_value_is_read_by_its_tag() -> None:
 
 def test_half_surrogate_pair_becomes_a_replacement_character() -> None:
     body = rb'{"items": [{"id": "a", "title": "\ud83d\ude00 \ud83d \\ud83d \"\udc00\ud83d\ud83d\ude00"}]}'
-    assert read(TypeAdapter(ListPage[Space]), body).items[0].title == '😀 \ufffd \\ud83d "\ufffd\ufffd😀'
+    assert decode_response(TypeAdapter(ListPage[Space]), body).items[0].title == '😀 \ufffd \\ud83d "\ufffd\ufffd😀'
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_id_cannot_be_a_parent_path_or_have_control_characters(name: str) -> Non
 
 def test_missing_author_is_unknown_also_from_the_cache() -> None:
     kept = read_as(Comment, {"id": "k", "postedBy": None}).model_dump_json(by_alias=True, exclude_unset=True)
-    again = read(TypeAdapter(Comment), kept.encode())
+    again = decode_response(TypeAdapter(Comment), kept.encode())
     assert (again.posted_by.name, again.unreadable) == ("Unknown", 0)
     assert read_as(Comment, {"id": "k", "postedBy": 5}).posted_by.name == "Unknown"
 

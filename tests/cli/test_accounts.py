@@ -36,7 +36,7 @@ UNSENT_COMMENT = comments.Create(at=SpaceRef(space_id="s"), body=Markdown(markdo
 @asynccontextmanager
 async def open_session(origin: str, key: str) -> AsyncIterator[Session]:
     """Yield a session as the app opens it with `key` in the environment. No request is sent before the session opens."""
-    access = profiles.resolve(Profiles(), {"OCTAVO_API_KEY": key, "OCTAVO_BASE_URL": origin})
+    access = profiles.resolve_access(Profiles(), {"OCTAVO_API_KEY": key, "OCTAVO_BASE_URL": origin})
     session = sessions.open_server(settings.read(os.environ), access)
     try:
         yield session

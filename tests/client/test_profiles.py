@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from octavo.client import profiles
-from octavo.client.profiles import ACCOUNTS_FILE, Access, Profile, Profiles, StorageNames, resolve
+from octavo.client.profiles import ACCOUNTS_FILE, Access, Profile, Profiles, StorageNames, resolve_access
 from tests.client.http_server import KEY_TEXT
 
 WORK = Profile("work", "https://api.example.com", "keyring", "u1", "Mia Chen", "0a1b2c3d")
@@ -104,9 +104,9 @@ def test_environment_key_needs_readable_profiles(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match="Or use --base-url or OCTAVO_BASE_URL to name the server that OCTAVO_API_KEY belongs to"
     ):
-        resolve(known, KEY)
-    assert resolve(known, {**KEY, **THERE}).origin == "https://there.example"
-    assert resolve(known, {}).problem == known.problem
+        resolve_access(known, KEY)
+    assert resolve_access(known, {**KEY, **THERE}).origin == "https://there.example"
+    assert resolve_access(known, {}).problem == known.problem
 
 
 def test_malformed_profile_files_cause_no_crash(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ IN_ENVIRONMENT = Profile("e", WORK.origin, "env")
 def test_key_belongs_to_its_base_url_or_the_default_server(
     known: Profiles, environ: dict[str, str], options: dict[str, str], origin: str, profile: Profile | None, source: str
 ) -> None:
-    access = resolve(known, environ, **options)
+    access = resolve_access(known, environ, **options)
     assert (access.origin, access.profile, access.source) == (origin, profile, source)
     assert (access.token is not None) is (source == "env")
 
@@ -204,7 +204,7 @@ def test_key_belongs_to_its_base_url_or_the_default_server(
 )
 def test_unresolvable_access_is_reported(environ: dict[str, str], options: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
-        resolve(BOTH, environ, **options)
+        resolve_access(BOTH, environ, **options)
     assert str(caught.value).startswith(sentence)
 
 
@@ -239,8 +239,8 @@ def test_read_only_profile_stays_read_only(tmp_path: Path) -> None:
     found = profiles.read(path)
     assert found.entries["work"].read_only
     assert not found.entries["home"].read_only
-    assert "profile work has read_only = true" in resolve(found, {}).why_read_only
-    assert resolve(found, {}, profile="home").why_read_only == ""
+    assert "profile work has read_only = true" in resolve_access(found, {}).why_read_only
+    assert resolve_access(found, {}, profile="home").why_read_only == ""
     profiles.write(path, found.with_current(HOME))
     assert profiles.read(path).entries["work"].read_only
 

@@ -16,8 +16,8 @@ from octavo.api.errors import Unauthorized
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
-from octavo.client.profiles import Profile, Profiles, resolve
-from octavo.client.signing_in import ProfileStore, check, login, logout, status, switch, token_of
+from octavo.client.profiles import Profile, Profiles, resolve_access
+from octavo.client.signing_in import ProfileStore, load_identity, login, logout, status, switch, token_of
 from tests.client.conftest import Connect
 from tests.client.keyring_backends import HERE, Locked, Memory, Prompting, Waiting
 from tests.server.refusing_platform import Platform
@@ -74,7 +74,7 @@ def sign_in(home: ProfileStore, platform: Platform, connect: Connect) -> SignIn:
 
 
 async def test_check_returns_the_user_of_a_key(connect: Connect, platform: Platform) -> None:
-    identity = await check(connect(ORIGIN, key_of("mia"), transport=platform))
+    identity = await load_identity(connect(ORIGIN, key_of("mia"), transport=platform))
     assert identity.user.name == "Mia Lund"
     assert identity.facts == ("You are Mia Lund, mia@acme.example.", "1 organization: Acme.")
     assert [each.id for each in identity.organizations] == ["acme"]
@@ -83,24 +83,24 @@ async def test_check_returns_the_user_of_a_key(connect: Connect, platform: Platf
 async def test_missing_permissions_of_a_key_are_reported(connect: Connect, platform: Platform) -> None:
     client = connect(ORIGIN, key_of("sam"), transport=platform)
     acme = (await client(organizations.List())).items[0]
-    identity = await check(client)
+    identity = await load_identity(client)
     expected = (
         [] if acme.permissions.create_content else ["Acme: this API key does not have permission to create content."]
     )
     assert list(identity.missing)[-1:] == expected
     platform.refuse_next(organizations.List, 403, "No.")
-    identity = await check(client)
+    identity = await load_identity(client)
     assert identity.missing == ("This API key does not have permission to list organizations.",)
     assert identity.facts == ("You are Sam Lund, sam@acme.example.",)
     platform.refuse_next(organizations.List, 500, "Out of order.", times=9)
-    identity = await check(client)
+    identity = await load_identity(client)
     assert identity.missing[0].startswith(
         "Could not load your organizations: 127.0.0.1:8080 reported an error (500): Out of order."
     )
 
 
 async def test_user_without_an_organization_is_told_so(connect: Connect, platform: Platform) -> None:
-    identity = await check(connect(ORIGIN, key_of("eve"), transport=platform))
+    identity = await load_identity(connect(ORIGIN, key_of("eve"), transport=platform))
     assert identity.facts[1] == "This API key does not give access to any organization."
 
 
@@ -121,7 +121,7 @@ async def test_sign_in_stores_the_key_and_creates_a_profile(
     assert memory.kept == {(f"octavo:{ORIGIN}", "default"): key.get_secret_value()}
     text = home.profiles.read_text()
     assert key.get_secret_value() not in text
-    access = resolve(home.read(), {})
+    access = resolve_access(home.read(), {})
     assert (access.origin, access.source) == (ORIGIN, "keyring")
     assert token_of(home, access) == key
 
@@ -148,7 +148,7 @@ async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: 
     assert "--insecure-storage" in signed.notice
     everything = b"".join(path.read_bytes() for path in files_in(tmp_path))
     assert key_of("mia").get_secret_value().encode() not in everything
-    assert token_of(home, resolve(home.read(), {})) is None
+    assert token_of(home, resolve_access(home.read(), {})) is None
 
 
 async def test_key_for_this_session_does_not_replace_a_stored_key(
@@ -162,7 +162,7 @@ async def test_key_for_this_session_does_not_replace_a_stored_key(
     assert (signed.profile.store, signed.deletion_problem) == ("session", "")
     keyring.set_keyring(memory)
     assert (home.read().entries, home.read().current) == (stored, "default")
-    assert token_of(home, resolve(home.read(), {})) == key_of("mia")
+    assert token_of(home, resolve_access(home.read(), {})) == key_of("mia")
 
 
 @pytest.mark.parametrize("insecure_storage", [False, True], ids=["keyring", "file"])
@@ -192,7 +192,7 @@ async def test_blocked_keyring_is_not_replaced(
 async def test_key_file_is_used_on_request(sign_in: SignIn, home: ProfileStore, memory: Memory, tmp_path: Path) -> None:
     assert (await sign_in(insecure_storage=True)).profile.store == "file"
     assert memory.calls == []
-    assert token_of(home, resolve(home.read(), {})) == key_of("mia")
+    assert token_of(home, resolve_access(home.read(), {})) == key_of("mia")
     assert (await sign_in()).profile.store == "keyring"
     assert list((tmp_path / "data" / "keys").iterdir()) == []
 
@@ -289,21 +289,21 @@ async def test_switch_changes_the_current_profile(sign_in: SignIn, home: Profile
 async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: ProfileStore, memory: Memory) -> None:
     await sign_in("mia")
     await sign_in("ada", insecure_storage=True)
-    first, second = status(home, resolve(home.read(), {}))
+    first, second = status(home, resolve_access(home.read(), {}))
     assert (first.is_current, first.source, first.ending, first.problem) == (True, "file", "_ada", "")
     assert first.profile is not None
     assert first.fingerprint == first.profile.fingerprint
     assert (second.is_current, second.source, second.ending) == (False, "keyring", "_mia")
     memory.kept.clear()
-    assert "was deleted" in status(home, resolve(home.read(), {}))[1].problem
+    assert "was deleted" in status(home, resolve_access(home.read(), {}))[1].problem
     keyring.set_keyring(Locked())
-    assert status(home, resolve(home.read(), {}))[1].problem.startswith(
+    assert status(home, resolve_access(home.read(), {}))[1].problem.startswith(
         "Could not read the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked. "
         "Set OCTAVO_API_KEY to the API key, or unlock the keyring in your keyring app "
         "(for example Passwords and Keys, or KWalletManager); over SSH, run: read -rs p; "
     )
     given = {"OCTAVO_API_KEY": key_of("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
-    used = status(home, resolve(home.read(), given))[0]
+    used = status(home, resolve_access(home.read(), given))[0]
     assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
 
 
@@ -311,16 +311,16 @@ async def test_replaced_key_in_the_keyring_is_not_used(sign_in: SignIn, home: Pr
     await sign_in("mia")
     memory.kept[f"octavo:{ORIGIN}", "default"] = key_of("ada").get_secret_value()
     with pytest.raises(StoreUnavailable, match="is not the API key that you signed in with"):
-        token_of(home, resolve(home.read(), {}))
+        token_of(home, resolve_access(home.read(), {}))
 
 
 def test_no_account_is_signed_in_at_first(home: ProfileStore) -> None:
-    (only,) = status(home, resolve(home.read(), {}))
+    (only,) = status(home, resolve_access(home.read(), {}))
     assert (only.origin, only.problem) == (
         "https://api.gitbook.com",
         "You are not signed in to https://api.gitbook.com. Run octavo auth login, or set OCTAVO_API_KEY.",
     )
-    assert token_of(home, resolve(home.read(), {})) is None
+    assert token_of(home, resolve_access(home.read(), {})) is None
 
 
 async def test_two_profiles_of_one_server_keep_their_own_keys(
@@ -330,7 +330,7 @@ async def test_two_profiles_of_one_server_keep_their_own_keys(
     await sign_in("ada")
     for _ in range(20):
         for name, person in (("default", "mia"), ("default-2", "ada")):
-            access = resolve(home.read(), {}, profile=name)
+            access = resolve_access(home.read(), {}, profile=name)
             client = connect(access.origin, token_of(home, access), transport=platform)
             assert (await client(users.Me())).id == person
 

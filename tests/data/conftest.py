@@ -65,7 +65,7 @@ class ManualOutbox(Outbox):
             group, result = self.groups[-1], await self.undo(self.groups[-1])
             del self.groups[-1]
             if result is not None:
-                self.groups += [group._replace(entry_ids=result.late_ids)] if result.late_ids else []
+                self.groups += [group._replace(entry_ids=result.sending_ids)] if result.sending_ids else []
                 return result
         return None
 

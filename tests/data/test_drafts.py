@@ -16,7 +16,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.text import Raw
-from octavo.data.drafts import Drafts, UnsentIndex, by_block, delete_drafts, restore_drafts, unsent_draft
+from octavo.data.drafts import Drafts, UnsentIndex, comment_drafts_by_block, delete_drafts, restore_drafts, unsent_draft
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.tui.editing.page_drafts import PageDraftKey, page_drafts, unused_key
@@ -356,7 +356,7 @@ def test_unsent_drafts_are_found_by_target() -> None:
         "p": ["comment s p ", "comment s p n"],
         "q": ["reply s k", "page s q c r1 1"],
     }
-    assert {key: len(words) for key, words in by_block(pages["p"]).items()} == {"": 1, "n": 1}
+    assert {key: len(words) for key, words in comment_drafts_by_block(pages["p"]).items()} == {"": 1, "n": 1}
     assert set(index.by_page(AT, ())) == {"p", "q"}, "a verdict is on no page"
     assert [each.kind for each in index.of_change_request(AT)] == ["review"]
     assert len(index.of_discussion(AT)) == 3

@@ -19,7 +19,15 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Git, Page, PageTree
 from octavo.api.folding import Range, encode_mention, mentioned_urls, with_formulas, with_titles
-from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, NextCursor, OrganizationRef, SpaceRef, read
+from octavo.api.operation import (
+    SPECS,
+    ChangeRequestRef,
+    ListPage,
+    NextCursor,
+    OrganizationRef,
+    SpaceRef,
+    decode_response,
+)
 from octavo.api.safety import safe_text
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache
@@ -231,7 +239,7 @@ async def test_text_is_found_in_every_notation(
 async def test_typed_text_is_never_query_syntax(index: SearchIndex, typed: str) -> None:
     read_page(index, f"The quay near the tide or boat and not title words {typed.encode('utf-8', 'replace').decode()}")
     await find(index, typed)
-    assert index.notice == ""
+    assert index.unusable_reason == ""
     assert await find_ids(index, "quay tide near") == ["p1"]
     assert await find_ids(index, "quay AND whale") == []
 
@@ -297,7 +305,7 @@ async def test_random_queries_never_fail(index: SearchIndex) -> None:
         typed = "".join(chance.choices(alphabet, k=chance.randrange(1, 30)))
         for hit in await find(index, typed):
             assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.marks)
-    assert index.notice == ""
+    assert index.unusable_reason == ""
 
 
 class TestChanges:
@@ -391,15 +399,15 @@ class TestUnusualResponses:
     ) -> None:
         op = change_requests.List(at=HERE)
         answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
-        index.add(op, read(SPECS[type(op)].codec, answer.encode()))
+        index.add(op, decode_response(SPECS[type(op)].codec, answer.encode()))
         assert [(hit.id, hit.number, hit.changed_at) for hit in await find(index, "slipway")] == wanted
-        assert index.notice == ""
+        assert index.unusable_reason == ""
 
     async def test_duplicate_thread_in_a_list_is_found_once(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k1", "rope"))
         assert await find_ids(index, "ladder") == ["k2"]
         assert await find_ids(index, "rope") == ["k1"]
-        assert index.notice == ""
+        assert index.unusable_reason == ""
 
     async def test_ids_that_differ_in_spaces_are_distinct(self, index: SearchIndex) -> None:
         read_threads(index, comment("k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a  b"))
@@ -411,7 +419,7 @@ class TestUnusualResponses:
         spaces = ["docs", *map(str, range(250_000))]
         assert await find_ids(index, "slipway", spaces=spaces) == ["p1"]
         assert (await index.counts(spaces)).pages == 1
-        assert index.notice == ""
+        assert index.unusable_reason == ""
 
 
 class TestIndexFile:
@@ -482,7 +490,7 @@ class TestIndexFile:
         for _ in range(10):
             index.flush()
         assert await find_ids(index, "slipway") == ["p1"]
-        assert index.notice == ""
+        assert index.unusable_reason == ""
         index.close()
         cache.close()
 
@@ -561,8 +569,8 @@ class TestIndexFile:
                 if await find_ids(again, "jetty") == ["new"]:
                     break
             else:
-                raise AssertionError(f"round {number}: {again.notice}")
-            assert again.notice == ""
+                raise AssertionError(f"round {number}: {again.unusable_reason}")
+            assert again.unusable_reason == ""
             again.close()
         assert lost > 10
 
@@ -575,7 +583,7 @@ class TestIndexFile:
         index = SearchIndex(folder)
         read_page(index, "slipway")
         assert await find_ids(index, "slipway") == ([] if folder else ["p1"])
-        assert ("is unusable" in index.notice) == (folder is not None)
+        assert ("is unusable" in index.unusable_reason) == (folder is not None)
         index.close()
 
     async def test_closed_index_finds_nothing_and_does_not_fail(self, tmp_path: Path) -> None:

@@ -87,12 +87,12 @@ class SpacePlanner:
 
     def needed_responses(self) -> Iterable[NeededResponse]:
         for name, fingerprint in self.fingerprints.items():
-            yield needed(name, self.owner, self.rank, fingerprint, needs_value=True, label=f"the space {name}")
+            yield needed(name, self.owner, self.rank, fingerprint, needs_cached_value=True, label=f"the space {name}")
 
     def on_response(self, needed: NeededResponse, value: Space) -> Iterable[NeededResponse]:
         self.followed.append(value.id)
         for name in value.title.split():
-            yield globals()["needed"](name.rstrip("+"), self.owner, self.rank, needs_value=name.endswith("+"))
+            yield globals()["needed"](name.rstrip("+"), self.owner, self.rank, needs_cached_value=name.endswith("+"))
 
 
 @pytest.fixture

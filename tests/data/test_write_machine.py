@@ -82,7 +82,7 @@ STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = 
         lambda each: steps.refuse(each, "No."),
         {"queued": "failed", "sending": "failed", "unknown": "failed"},
     ),
-    "outcome_unknown": (lambda each: steps.lose_response(each, START, LATER, "?"), {"sending": "unknown"}),
+    "outcome_unknown": (lambda each: steps.mark_response_lost(each, START, LATER, "?"), {"sending": "unknown"}),
     "still_unknown": (lambda each: steps.schedule_search(each, LATER, "?"), {"unknown": "unknown"}),
     "not_found": (lambda each: steps.mark_not_found(each, START), {"unknown": "unknown"}),
     "retried": (
@@ -116,7 +116,7 @@ def test_creating_write_is_never_resent_without_the_user() -> None:
     assert absent.due_at > LATER, "it is looked for all the same"
     again = steps.retry(absent, LATER)
     assert (again.state, again.failed_searches) == ("queued", 1), "that it was lost once is remembered"
-    assert not steps.lose_response(steps.start(again, LATER), LATER, LATER, "?").needs_user
+    assert not steps.mark_response_lost(steps.start(again, LATER), LATER, LATER, "?").needs_user
 
 
 def test_idempotent_write_is_resent_automatically() -> None:
@@ -180,7 +180,7 @@ def test_uncertain_entry_blocks_newer_entries_for_15_seconds() -> None:
     assert (now - START).total_seconds() == 15
     again = steps.retry(doubted, now)
     assert next_due((again, after), now) == again
-    lost = steps.lose_response(steps.start(again, now), LATER, LATER, "?")
+    lost = steps.mark_response_lost(steps.start(again, now), LATER, LATER, "?")
     assert next_due((lost, after), now) is None
 
 

@@ -173,7 +173,7 @@ async def test_merged_change_request_does_not_count_review_comments(stage: Stage
         assert commented
         for each in commented:
             threads = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
-            assert all(one.is_review for one in threads.items)
+            assert all(one.is_review_text for one in threads.items)
         await run.until(
             lambda: all("open" not in status_line(run, f"#{each.number}  ") for each in commented),
             "show no open threads on the merged change requests",

@@ -12,7 +12,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
-from octavo.server.handlers.spaces import get_current, with_text
+from octavo.server.handlers.spaces import get_current, with_stored_text
 from octavo.server.rest import RequestContext
 from tests.server.small_platform import START, Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.space_editor import SpaceEditor, update
@@ -95,7 +95,7 @@ async def test_target_is_outdated_after_its_block_or_page_is_deleted(
     on_second = await _post(ask, space.ref, page="guide", node=_key("Second words."))
     on_other = await _post(ask, space.ref, page="other")
     guide = get_current(context, space.id)["pages"][0]
-    now = with_text(context, guide, "# Guide\n\nSecond words.")
+    now = with_stored_text(context, guide, "# Guide\n\nSecond words.")
     await replace_pages(ask, space, [{**now, "title": "Renamed"}])
 
     async def outdated(comment: Comment) -> tuple[str | None, bool | None]:

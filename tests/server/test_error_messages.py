@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from octavo.api import comments, spaces
 from octavo.api.operation import load
 from octavo.api.wire import Request, body_fields, decode, query_fields, routes
-from octavo.server.app import invalid_body, missing_message
+from octavo.server.app import invalid_request, missing_message
 from octavo.server.rest import Refusal
 
 WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, True, [{"type": "?"}])
@@ -18,7 +18,7 @@ WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, Tr
 def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
     with pytest.raises(ValidationError) as invalid:
         model.model_validate(body)
-    return str(invalid_body(invalid.value, body))
+    return str(invalid_request(invalid.value, body))
 
 
 def test_each_resource_in_a_path_has_a_name_for_errors() -> None:
@@ -74,7 +74,7 @@ def _refusal(request: Request) -> Refusal | None:
     try:
         decode(request)
     except ValidationError as invalid:
-        return invalid_body(invalid, request.body)
+        return invalid_request(invalid, request.body)
     return None
 
 

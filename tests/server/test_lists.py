@@ -17,7 +17,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import ChangeRequestRef, CollectionRef, Listing, Operation, SpaceRef, load
 from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
 from octavo.api.wire import Route, encode, operation_for_route, query_fields, routes
-from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current, with_text
+from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current, with_stored_text
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json
 from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_context
@@ -60,7 +60,7 @@ class FilledLists:
         context, space = self.context.for_user("ada"), self.walk.known["spaceId"]
         before = get_current(context, space)
         nested = before["pages"][1]["pages"]
-        nested[0] = with_text(
+        nested[0] = with_stored_text(
             context, nested[0], "[One](a.md), [two](b.md), ![chart](/files/chart), [tides](../tides.md)."
         )
         words = "Of tides: [springs](more/springs.md), ![chart](/files/chart), [far](https://sea.example/far)."

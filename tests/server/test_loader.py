@@ -27,7 +27,7 @@ from octavo.server.handlers.spaces import (
     get_revision,
     page_text,
     set_current,
-    with_text,
+    with_stored_text,
 )
 from octavo.server.loader import LoadedFolder
 from octavo.server.page_texts import finish_reindexing
@@ -656,7 +656,7 @@ def test_content_merged_during_indexing_is_found(context: RequestContext, tmp_pa
             merged.append(number)
             main = get_current(context, loaded.space_id)
             first, *others = main["pages"]
-            changed = with_text(context, first, "merged words")
+            changed = with_stored_text(context, first, "merged words")
             after = add_edit_revision(context, main, pages=[changed, *others[:-1]])
             set_current(context, loaded.space_id, after)
         return True

@@ -13,7 +13,7 @@ from octavo.server.handlers.spaces import (
     new_page,
     page_text,
     set_current,
-    with_text,
+    with_stored_text,
 )
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json
@@ -47,7 +47,7 @@ def test_next_revision_keeps_unchanged_content(context: RequestContext) -> None:
 def test_equal_texts_are_stored_once(context: RequestContext) -> None:
     one, two = (new_page(context, title, "the same words") for title in ("One", "Two"))
     assert one["text"] == two["text"]
-    assert "text" not in with_text(context, one, "")
+    assert "text" not in with_stored_text(context, one, "")
 
 
 def test_new_main_revision_updates_the_time_of_the_space(context: RequestContext) -> None:

@@ -11,7 +11,7 @@ from octavo.api.safety import safe_text
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.source_reader import parse
-from octavo.server.handlers.spaces import get_current, with_text
+from octavo.server.handlers.spaces import get_current, with_stored_text
 from octavo.server.page_texts import searchable_sections
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Store
@@ -256,7 +256,7 @@ async def test_results_are_paged(ask: Ask) -> None:
 async def test_search_finds_only_the_current_main_content(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, kept="alpha", changed="beta", gone="gamma")
     current = get_current(context, space.id)["pages"]
-    changed = with_text(context, current[1], "delta")
+    changed = with_stored_text(context, current[1], "delta")
     space = await replace_pages(ask, space, [current[0], changed])
     found = {word: await _titles(ask, space, word) for word in ("alpha", "beta", "gamma", "delta")}
     assert found == {"alpha": ["Kept"], "beta": [], "gamma": [], "delta": ["Changed"]}

@@ -103,14 +103,14 @@ class Comment(Message):
         return self.status != "resolved"
 
     @property
-    def is_review(self) -> bool:
+    def is_review_text(self) -> bool:
         """Whether this comment is the text of a review, such as an approval."""
         return self.target.review is not None
 
     @property
     def is_open_thread(self) -> bool:
         """Whether this is an open thread, and not the comment of a review."""
-        return self.is_open and not self.is_review
+        return self.is_open and not self.is_review_text
 
 
 class Reply(Message):

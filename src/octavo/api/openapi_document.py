@@ -295,11 +295,13 @@ def _referenced_names(value: Any, definitions: Json) -> set[str]:
 
 def _without_null(schema: Json) -> Json:
     """Return a copy of `schema` without null in `anyOf`, for a field in which null means that the field is missing."""
-    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
-    if not kinds:
+    alternatives = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if not alternatives:
         return schema
     other_keywords = {name: value for name, value in schema.items() if name != "anyOf"}
-    return {**other_keywords, **kinds[0]} if len(kinds) == 1 else {**other_keywords, "anyOf": kinds}
+    return (
+        {**other_keywords, **alternatives[0]} if len(alternatives) == 1 else {**other_keywords, "anyOf": alternatives}
+    )
 
 
 def _shorten_references(schema: Any) -> Any:

@@ -235,7 +235,7 @@ class Spec:
         return TypeAdapter(self.response_type)
 
 
-def read(codec: TypeAdapter[T], body: bytes) -> T:
+def decode_response(codec: TypeAdapter[T], body: bytes) -> T:
     """Return the body of a response as an object, without unreadable parts. Raises ValueError if nothing is left."""
     try:
         return codec.validate_json(body)

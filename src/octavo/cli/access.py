@@ -45,7 +45,7 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
     """Return the server and account of the options or the environment. Raises ValueError if these are unusable."""
     saved_profiles = profile_store_of(settings).read()
-    return profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
+    return profiles.resolve_access(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:

@@ -244,7 +244,7 @@ def build_operation(name: str, values: RequestValues, body_file: str, files: Arg
         raise Failure(f"{key}== is only for METHOD {VERSION}/PATH. Write {key}=VALUE.", USAGE)
     if body_file:
         fields = _with_body(spec, fields, body_file, files)
-    route = _longest_route(spec, fields)
+    route = _most_specific_route(spec, fields)
     parameters = _path_parameter_names(route) | query_fields(spec) | body_fields(spec)
     if unknown_names := sorted(fields.keys() - parameters):
         hint = did_you_mean(unknown_names[0], parameters) or _parameters_hint(parameters)
@@ -266,7 +266,7 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
     return Failure(f"Could not run {spec.name}: {cause}", USAGE)
 
 
-def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
+def _most_specific_route(spec: Spec, fields: dict[str, Any]) -> Route:
     """Return the route with the most path parameters that are all in `fields`. Raises Failure if there is none."""
     matching_routes = [route for route in routes(spec) if _path_parameter_names(route) <= fields.keys()]
     if matching_routes:

@@ -36,7 +36,7 @@ def _cache_namespace(settings: Settings, words: Sequence[str]) -> str:
         return demo_folder(settings).namespace
     try:
         saved_profiles = profiles.read(settings.config_folder / profiles.FILE)
-        return StorageNames(settings.state_folder).name_of(profiles.resolve(saved_profiles, os.environ))
+        return StorageNames(settings.state_folder).name_of(profiles.resolve_access(saved_profiles, os.environ))
     except (ValueError, OSError):
         return ""
 

@@ -74,7 +74,7 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
     if saved_profiles.problem:
         yield failed_check("Profiles", saved_profiles.problem)
     try:
-        access = profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
+        access = profiles.resolve_access(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
     except ValueError as error:
         yield failed_check("Account", str(error))
         return
@@ -232,13 +232,13 @@ def _folder_problem(name: str, folder: Path) -> Check | None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return Check(
-                "Folders", "error", f"{folder}: the disk is full ({size_in_words(free)} free)", "free up disk space"
+                "Folders", "error", f"{folder}: the disk is full ({format_size(free)} free)", "free up disk space"
             )
         cause, _, _ = error_in_words(OSError(error.errno, error.strerror)).partition(". ")
         fix = f"make {existing_folder} writable, or set OCTAVO_{name.upper()}_DIR to a writable folder"
         return Check("Folders", "error", f"{folder}: {cause}", fix)
     if free < _MIN_FREE_BYTES:
-        return Check("Folders", "warning", f"{folder}: only {size_in_words(free)} free", "free up disk space")
+        return Check("Folders", "warning", f"{folder}: only {format_size(free)} free", "free up disk space")
     return None
 
 
@@ -249,9 +249,9 @@ def _nearest_existing_folder(folder: Path) -> Path:
 
 def _check_sizes(folders: dict[str, Path]) -> Check:
     sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_SUMMED_FILES))) for name, folder in folders.items()}
-    usage = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
+    usage = ", ".join(f"{name} {format_size(size)}" for name, size in sizes.items())
     existing_folder = _nearest_existing_folder(folders["state"])
-    return Check("Folders", "ok", f"writable: {usage}; {size_in_words(shutil.disk_usage(existing_folder).free)} free")
+    return Check("Folders", "ok", f"writable: {usage}; {format_size(shutil.disk_usage(existing_folder).free)} free")
 
 
 def _files(folder: Path) -> Iterator[str]:
@@ -316,6 +316,6 @@ def _lower_first_letter(text: str) -> str:
     return text[:1].lower() + text[1:] if is_word else text
 
 
-def size_in_words(size: int) -> str:
+def format_size(size: int) -> str:
     """Return `size`, a number of bytes, as text in megabytes or gigabytes, such as `1.5 GB`."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

@@ -361,5 +361,5 @@ async def load_threads(resolver: RefResolver, target: RefTarget, **filters: Any)
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, format="markdown", limit=1000, **page, **filters)
     all_comments = await all_items(resolver.live, op)
-    threads = [FoundThread(target, each) for each in all_comments if not each.is_review]
+    threads = [FoundThread(target, each) for each in all_comments if not each.is_review_text]
     return sorted(threads, key=lambda each: (each.comment.posted_at is not None, each.comment.posted_at))

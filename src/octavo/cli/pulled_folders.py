@@ -36,14 +36,14 @@ def find_pulled_folder() -> PulledFolder:
         return PulledFolder.find(Path.cwd())
 
 
-def origin_of(session: Session) -> str:
+def session_origin(session: Session) -> str:
     """Return the server of a session as pulled folders name it: a URL, `octavo:demo` or `octavo:folder`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"
 
 
 def check_origin(session: Session, folder: PulledFolder) -> None:
     """Raise Failure if the folder was not pulled from the server of this session."""
-    origin = origin_of(session)
+    origin = session_origin(session)
     if folder.origin != origin:
         hint = {"octavo:demo": "--demo", "octavo:folder": "--folder"}.get(folder.origin, "--profile")
         raise Failure(f"This folder was pulled from {folder.origin}, not from {origin}. Use {hint}.", USAGE)

@@ -52,7 +52,7 @@ _no_token_reason = lazy("octavo.client.signing_in:no_token_reason")
 _parse_token = lazy("octavo.client.profiles:parse_token")
 _storage_names = lazy("octavo.client.profiles:StorageNames")
 _new_access = lazy("octavo.client.profiles:Access")
-_resolve_profile = lazy("octavo.client.profiles:resolve")
+_resolve_access = lazy("octavo.client.profiles:resolve_access")
 # lazy: loads the server, after the first screen
 _open_demo_platform: Callable[..., Platform] = lazy("octavo.cli.platforms:open_demo_platform")
 _is_built = lazy("octavo.cli.platforms:is_built")
@@ -420,7 +420,7 @@ class _SignIn:
 
     def switch_account(self, name: str) -> SignInState:
         _switch(self._profile_store, name)
-        access = _resolve_profile(self._profile_store.read(), {}, profile=name)
+        access = _resolve_access(self._profile_store.read(), {}, profile=name)
         if access.source in ("session", "none"):
             return replace(self, origin=access.origin, reason=_no_token_reason(access)).methods(), None
         return self.methods(), open_server(

@@ -304,7 +304,7 @@ def write(path: Path, profiles: Profiles) -> None:
     write_private(path, "\n".join(lines) + "\n")
 
 
-def resolve(
+def resolve_access(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
     """Return the server, the account and the token source of a session. `profile` and `base_url` are options of the

@@ -15,7 +15,7 @@ from pydantic import SecretStr, ValidationError
 from pydantic_core import from_json
 
 from octavo.api.errors import ApiError, BadResponse, Lost
-from octavo.api.operation import ListPage, Spec, read
+from octavo.api.operation import ListPage, Spec, decode_response
 from octavo.api.reading import json_of
 from octavo.api.safety import safe_line
 from octavo.client.origin import split_origin
@@ -178,7 +178,7 @@ MIB = 1024 * 1024
 MAX_LIST_BYTES = 8 * MIB
 MAX_PAGE_BYTES = 16 * MIB
 MAX_ERROR_BYTES = 64 * 1024
-LARGE_BODY_BYTES = 2 * MIB
+MAX_SMALL_BODY_BYTES = 2 * MIB
 """A body with more bytes than this is large. A client reads only one large body at a time."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
@@ -207,7 +207,7 @@ async def read_body(
         if size > max_bytes:
             parts.clear()  # frees the memory, because the traceback of the error keeps this function's variables
             raise _too_large(host, max_bytes)
-        if size - len(part) <= LARGE_BODY_BYTES < size:
+        if size - len(part) <= MAX_SMALL_BODY_BYTES < size:
             await lock_large_body()
         parts.append(part)
     return b"".join(parts)
@@ -310,8 +310,8 @@ async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
         raise BadResponse(f"{host} sent an empty response to {spec.name}. Refresh to see the current state.")
     try:
         if len(body) > THREAD_PARSING_BYTES:
-            return await run_in_thread(lambda: read(spec.codec, body))
-        return read(spec.codec, body)
+            return await run_in_thread(lambda: decode_response(spec.codec, body))
+        return decode_response(spec.codec, body)
     except ValidationError as error:
         raise BadResponse(_unreadable_message(error, spec, host)) from None
     except ValueError:

@@ -108,7 +108,7 @@ class ProfileStatus:
     """Sentence that says why there is no token, or why it is unreadable. Empty without a problem."""
 
 
-async def check(client: Client) -> Identity:
+async def load_identity(client: Client) -> Identity:
     """Load the user and the organizations of a token. Raises ApiError, also for a wrong token."""
     user, loaded_organizations = await asyncio.gather(client(users.Me()), _organizations(client))
     readable, problem = loaded_organizations
@@ -147,11 +147,13 @@ async def login(
     redaction.remember_token(token.get_secret_value())
     client = connect(origin, token)
     try:
-        identity = await check(client)
+        identity = await load_identity(client)
     finally:
         await client.aclose()
     saved_profiles = await run_in_thread(profile_store.read)
-    profile_name = _free_name(saved_profiles, origin, identity.user) if name is None else profiles.check_name(name)
+    profile_name = (
+        _profile_name_for(saved_profiles, origin, identity.user) if name is None else profiles.check_name(name)
+    )
     old_profile = saved_profiles.entries.get(profile_name)
     if old_profile is not None and (old_profile.origin != origin or old_profile.user_id not in ("", identity.user.id)):
         who = old_profile.user_name or old_profile.user_id
@@ -280,7 +282,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     return tuple(readable_organizations), ""
 
 
-def _free_name(saved_profiles: Profiles, origin: str, user: User) -> str:
+def _profile_name_for(saved_profiles: Profiles, origin: str, user: User) -> str:
     """Return the name of the user's profile at `origin`, or if there is none, an unused name."""
     for profile in saved_profiles.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):

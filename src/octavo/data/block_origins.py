@@ -16,7 +16,7 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, Changes, Revision
 from octavo.api.errors import NotFound, NotSent
-from octavo.api.operation import SPECS, ChangeRequestRef, ContentRef, RevisionRef, SpaceRef, read
+from octavo.api.operation import SPECS, ChangeRequestRef, ContentRef, RevisionRef, SpaceRef, decode_response
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, page_markdown, page_source_op
 from octavo.data.queries import reviews_op
@@ -268,7 +268,7 @@ async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
     """Return a revision without its pages and files. Load it if it is not cached, and cache it without them."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored_revision := live.cache.read_derived(name)) is not None:
-        revision: Revision = read(codec, stored_revision)
+        revision: Revision = decode_response(codec, stored_revision)
         return revision
     full_revision = await live.send(content.Get(at=at, metadata=False, computed=False))
     fields = {"pages": (), "files": (), "reusable_contents": (), "variables": None}

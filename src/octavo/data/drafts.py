@@ -491,7 +491,7 @@ class UnsentIndex:
         return _grouped((page, text) for page, text in with_pages if page or text.kind not in CHANGE_REQUEST_KINDS)
 
 
-def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
+def comment_drafts_by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the drafts of new comments by the key of their block, which is "" for the whole page."""
     return _grouped((text.block_key, text) for text in texts if text.kind == "comment")
 

@@ -1,7 +1,7 @@
 """Keeps the rows of the inbox current while the inbox has subscribers.
 
     loader = InboxLoader(live, drafts, organization)
-    leave = loader.subscribe(self.show)        # calls back now with the cached rows, and on each change
+    unsubscribe = loader.subscribe(self.show)  # calls back now with the cached rows, and on each change
     await loader.refresh()                     # fetches the lists and the responses that have changed
 
 An update has three steps:
@@ -145,12 +145,12 @@ class InboxLoader:
             self._begin_update(InboxUpdate.START)
         callback(self.snapshot())
 
-        def leave() -> None:
+        def unsubscribe() -> None:
             remove()
             if not self._observers:
                 self._stop()
 
-        return leave
+        return unsubscribe
 
     async def refresh(self) -> None:
         """Run `REFRESH`, or wait for a running update that is at least as important. Do nothing without subscribers."""
@@ -240,8 +240,8 @@ class InboxLoader:
         return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
-        for leave in self._unsubscribers:
-            leave()
+        for unsubscribe in self._unsubscribers:
+            unsubscribe()
         self._unsubscribers.clear()
         self._builder.stop()
         current, self._update_task, self._shown_snapshot, self._next_update = self._update_task, None, None, None

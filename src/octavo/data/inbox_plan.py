@@ -307,7 +307,7 @@ class InboxPlanner:
     def _needed_teams(self) -> NeededResponse:
         max_age, url = TEAMS_MAX_AGE if self.update is InboxUpdate.START else None, self.teams_url
         return NeededResponse(
-            self._teams_op(), url, OWNER, Rank.INBOX, "teams", 0.0, "your teams", max_age, needs_value=True
+            self._teams_op(), url, OWNER, Rank.INBOX, "teams", 0.0, "your teams", max_age, needs_cached_value=True
         )
 
     def _teams_op(self) -> teams.ListOfMember:
@@ -485,8 +485,9 @@ def _needed(
 ) -> NeededResponse:
     op, url = _operation_and_url(operation_type, at, thread_id)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
+    label = _LABELS[operation_type]
     return NeededResponse(
-        op, url, OWNER, rank, fingerprint, order, _LABELS[operation_type], needs_value=True, min_items=MAX_LIST_ITEMS
+        op, url, OWNER, rank, fingerprint, order, label, needs_cached_value=True, min_items=MAX_LIST_ITEMS
     )
 
 

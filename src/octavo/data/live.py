@@ -1,7 +1,7 @@
 """Provides the responses that screens show: first from the cache, then from the server, with unconfirmed writes
 applied.
 
-    leave = live.watch(comments.List(at=here), self.show)
+    unsubscribe = live.watch(comments.List(at=here), self.show)
     await live.write(spaces.Update(at=here, title="Guide"), (spaces.Get(at=here), rename))
 
 A response is cached as the server sent it. Each snapshot applies the unconfirmed writes of the outbox, and the
@@ -118,7 +118,7 @@ class Live:
         self._index = index
         self.now = now
         self.syncer: Syncer[_FetchedResponse] = Syncer(
-            cache, self._read, self._accept, self._store_error, now=now, rate_limit_wait=rate_limit_wait
+            cache, self._read, self._accept, self._handle_error, now=now, rate_limit_wait=rate_limit_wait
         )
         self._responses: OrderedDict[str, LiveResponse] = OrderedDict()
         self._tasks = Tasks("A refresh")
@@ -349,7 +349,7 @@ class Live:
             response = self._responses.get(encode(other).url)
             return (
                 is_on_path
-                or _is_list_about(other_path, path)
+                or _may_list_contain(other_path, path)
                 or (response is not None and response.contains_item(target_id))
             )
 
@@ -481,7 +481,7 @@ class Live:
             self.unreadable_items.notify(response.op, unreadable)
         return value
 
-    def _store_error(self, op: Operation[Any], error: ApiError) -> None:
+    def _handle_error(self, op: Operation[Any], error: ApiError) -> None:
         """Store an error in a watched response, and notify the watchers. Background requests store only the statuses
         403 and 404. After a 403 or 404, also remove the content from the search index."""
         if isinstance(error, NotFound | Forbidden):
@@ -641,7 +641,7 @@ def affected_path(op: Operation[Any]) -> str:
     return path if spec.method != "POST" or is_list else path.rpartition("/")[0]
 
 
-def _is_list_about(list_path: str, path: str) -> bool:
+def _may_list_contain(list_path: str, path: str) -> bool:
     """Return whether `list_path` is an organization's list that may have the resource at `path`, or a parent of it."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 

@@ -51,7 +51,7 @@ class OfflinePlanner:
         self.owner = owner_of(space_id)
         op = spaces.Get(at=SpaceRef(space_id=space_id))
         self.needed_space = _needed(
-            self.owner, op, inbox_plan.NO_FINGERPRINT, "the space", needs_value=True, has_fingerprint=False
+            self.owner, op, inbox_plan.NO_FINGERPRINT, "the space", needs_cached_value=True, has_fingerprint=False
         )
         """The response that is needed first: the space. The space shows which other responses are needed."""
         self.space: Space | None = None
@@ -108,12 +108,12 @@ class OfflinePlanner:
                     yield from needed_for_changes(at, change_request, value, self.owner)
 
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
-        """Record and yield `needed_responses`. Unpinned ones get `needs_value`, so that `on_response` pins them."""
+        """Record and yield `needed_responses`. Unpinned ones get `needs_cached_value`, and `on_response` pins them."""
         for needed in needed_responses:
             if needed.url in self._cache.unstored_urls:
                 needed = needed.as_due()  # The response may be current, but it is not on disk.
             self.needed_by_url[needed.url] = needed
-            if needed.needs_value:
+            if needed.needs_cached_value:
                 self.urls_with_dependents.add(needed.url)
             if needed.url in self._pinned:
                 yield needed
@@ -129,7 +129,7 @@ class OfflinePlanner:
                 empty_list: ListPage[Any] = ListPage(items=())
                 self._cache.put(needed.op, empty_list)  # no request is needed if a thread has no replies
                 self._cache.put_version(needed.url, needed.fingerprint)
-            yield replace(needed, needs_value=True)
+            yield replace(needed, needs_cached_value=True)
 
 
 def owner_of(space_id: str) -> str:
@@ -142,8 +142,10 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
     at, space_fingerprint = space.ref, inbox_plan.space_fingerprint(space)
     revision, has_revision = space.revision or space_fingerprint, bool(space.revision)
     tree = content.ListPages(at=at)
-    yield _needed(owner, tree, revision, "the page tree", needs_value=True, has_fingerprint=has_revision)
-    yield _needed(owner, all_threads_op(at), space_fingerprint, "the threads", needs_value=True, has_fingerprint=False)
+    yield _needed(owner, tree, revision, "the page tree", needs_cached_value=True, has_fingerprint=has_revision)
+    yield _needed(
+        owner, all_threads_op(at), space_fingerprint, "the threads", needs_cached_value=True, has_fingerprint=False
+    )
     for status in UNDECIDED:
         op = change_requests.List(at=at, status=status, limit=CHANGE_REQUESTS_LIMIT)
         yield _needed(
@@ -151,7 +153,7 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
             op,
             space_fingerprint,
             f"the list of {status} change requests",
-            needs_value=True,
+            needs_cached_value=True,
             has_fingerprint=False,
         )
     for list_type, label in ((content.ListFiles, "the list of files"), (links.ListOfSpace, "the links")):
@@ -191,14 +193,14 @@ def needed_for_change_request(
     yield _needed(owner, change_requests.Get(at=at), fingerprint, f"change request {name}")
     for limit in CHANGES_LIMITS:
         op = content.ListChanges(at=at, limit=limit)
-        yield _needed(owner, op, revision, f"the changes in {name}", needs_value=True)
+        yield _needed(owner, op, revision, f"the changes in {name}", needs_cached_value=True)
     yield _needed(owner, content.ListPages(at=at), revision, f"the page tree in {name}")
     yield _needed(owner, reviews_op(at), inbox_plan.reviews_fingerprint(change_request), f"the reviews of {name}")
     yield _needed(
         owner, requested_reviewers_op(at), inbox_plan.reviews_fingerprint(change_request), f"the reviewers of {name}"
     )
     yield _needed(owner, change_requests.ListContributors(at=at), fingerprint, f"the contributors to {name}")
-    yield _needed(owner, all_threads_op(at), fingerprint, f"the threads in {name}", needs_value=True)
+    yield _needed(owner, all_threads_op(at), fingerprint, f"the threads in {name}", needs_cached_value=True)
     if change_request.comments:
         yield _needed(
             owner,
@@ -253,7 +255,7 @@ def _needed(
     fingerprint: str,
     label: str,
     *,
-    needs_value: bool = False,
+    needs_cached_value: bool = False,
     has_fingerprint: bool = True,
 ) -> NeededResponse:
     """Return a NeededResponse for `op`. Without `has_fingerprint`, each sync fetches the response, because
@@ -268,6 +270,6 @@ def _needed(
         fingerprint,
         label=label,
         max_age=None if has_fingerprint else timedelta(),
-        needs_value=needs_value,
+        needs_cached_value=needs_cached_value,
         min_items=MAX_LIST_ITEMS if is_complete_list else 0,
     )

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from octavo.api.operation import SPECS, Operation, read
+from octavo.api.operation import SPECS, Operation, decode_response
 from octavo.api.wire import NoSuchOperation, Request, decode, encode
 from octavo.data.database import (
     Writer,
@@ -125,7 +125,7 @@ class ResponseCache:
     def decode(self, op: Operation[Any], body: bytes) -> Any:
         """Decode the bytes of `read_body`. If they are unreadable, delete the cached response and return None."""
         try:
-            return read(SPECS[type(op)].codec, body)
+            return decode_response(SPECS[type(op)].codec, body)
         except ValueError:
             self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", encode(op).url)
             return None

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from octavo.api.folding import fold_for_search, fold_to_index_text, from_index_text, subwords, to_index_text
-from octavo.api.operation import SPECS, ChangeRequestRef, Discussion, Operation, SpaceRef, read
+from octavo.api.operation import SPECS, ChangeRequestRef, Discussion, Operation, SpaceRef, decode_response
 from octavo.data.database import (
     Writer,
     closed_on_failure,
@@ -207,7 +207,7 @@ class SearchIndex:
         self._read_cached = read_cached
         self._max_letters, self._max_documents = max_letters, max_documents
         self._now = now
-        self.notice = ""
+        self.unusable_reason = ""
         """Sentence that says why the index cannot be used. Empty if it can."""
         self.changed: Callable[[], None] = lambda: None
         """Called in the writer thread when search results may have changed."""
@@ -373,7 +373,7 @@ class SearchIndex:
             self._close_reader()
 
     def _submit(self, function: Callable[[sqlite3.Connection], object]) -> None:
-        if not self.notice and not self._closing:
+        if not self.unusable_reason and not self._closing:
             self._writer.submit(function).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[object]) -> None:
@@ -397,7 +397,10 @@ class SearchIndex:
             self._give_up(str(error))
 
     def _give_up(self, cause: str) -> None:
-        self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({cause})."
+        self.unusable_reason = (
+            f"Could not search the pages you have opened: the search index {self._path or 'in memory'} "
+            f"is unusable ({cause})."
+        )
         self._updates.clear()
 
     def _replace_damaged_file(self) -> None:
@@ -456,7 +459,9 @@ class SearchIndex:
         for _, op, body, requested_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
                 with suppress(ValueError):  # the cache deletes an unreadable response when it is next used
-                    self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), requested_at.timestamp())
+                    self._update(
+                        db, _index_update(op, decode_response(SPECS[type(op)].codec, body)), requested_at.timestamp()
+                    )
         db.execute("UPDATE filling SET after = ?", (last_number,))
         if last_number != indexed_number:
             self._submit(self._fill)
@@ -468,7 +473,7 @@ class SearchIndex:
     def _read(self, function: Callable[[sqlite3.Connection], R], default: R) -> R:
         """Return the result of `function`, which gets a connection to the index. Return `default` if the index cannot
         be used. Blocks, so call this in a thread."""
-        if self.notice or self._closing:
+        if self.unusable_reason or self._closing:
             return default
         try:
             if self._path is None:
@@ -564,13 +569,13 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
     db.execute(f"DELETE FROM passages WHERE {where}", values)
 
 
-def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
-    """Add the texts of a document, whose row has the ID `number`, to the index. Return the number of characters."""
+def _insert_passages(db: sqlite3.Connection, document_id: int, document: SearchDocument) -> int:
+    """Add the texts of the document in the row `document_id` to the index. Return the number of characters."""
     letter_count = 0
     for text_part in document.read_texts():
         passage = db.execute(
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?)",
-            (number, text_part.text_kind, _SEPARATOR.join(text_part.path), text_part.anchor),
+            (document_id, text_part.text_kind, _SEPARATOR.join(text_part.path), text_part.anchor),
         ).lastrowid
         shown_text = _storable_text(text_part.text)
         title, context = _storable_text(text_part.title), _storable_text(text_part.context)

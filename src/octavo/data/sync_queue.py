@@ -75,7 +75,7 @@ class NeededResponse:
     """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
     """A cached response that is older is fetched again. None if age does not matter."""
-    needs_value: bool = False
+    needs_cached_value: bool = False
     """True if the planner also gets a cached value, which leads to further needed responses."""
     min_items: int = 0
     """Number of items of a list to load. 0 loads the first page only."""

@@ -13,7 +13,7 @@ A planner says which responses it needs, and never sends a request:
         owner = "reading list"
         def needed_responses(self):  # all, even if they are cached. The queue fetches only outdated responses
             url = encode(tree_op).url
-            yield NeededResponse(tree_op, url, self.owner, Rank.INBOX, fingerprint=revision, needs_value=True)
+            yield NeededResponse(tree_op, url, self.owner, Rank.INBOX, fingerprint=revision, needs_cached_value=True)
         def on_response(self, needed, value):  # called with each response; returns more needed responses
             return [...] if isinstance(value, PageTree) else ()
 """
@@ -59,7 +59,7 @@ class Planner(Protocol):
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
         """Use a response. Return the responses that are needed because of `value`. Called with each fetched response,
-        and if `needed.needs_value`, also with a cached response."""
+        and if `needed.needs_cached_value`, also with a cached response."""
         ...
 
 
@@ -321,7 +321,8 @@ class Syncer(Generic[R]):
 
     async def _use_cached_responses(self, state: _OwnerState, needed_responses: Iterable[NeededResponse]) -> None:
         """Give the planner the cached values that it has not received yet. Fetch unreadable responses again."""
-        versions, with_value = self._cache.versions, [needed for needed in needed_responses if needed.needs_value]
+        versions = self._cache.versions
+        with_value = [needed for needed in needed_responses if needed.needs_cached_value]
         for start in range(0, len(with_value), READS_PER_SLICE):
             waiting_urls = self.queue.waiting_urls(with_value[start].owner)
             batch: list[tuple[NeededResponse, Version, Any]] = []
@@ -357,12 +358,12 @@ class Syncer(Generic[R]):
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
         """Ask the planner which responses depend on `value`, the value of `needed`, and add them to the sync. If
-        `needed.needs_value`, these responses replace the dependents of an earlier value."""
+        `needed.needs_cached_value`, these responses replace the dependents of an earlier value."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         dependents = [dependent async for dependent in _in_slices(state.planner.on_response(needed, value))]
         not_due = list[NeededResponse]()
-        if needed.needs_value:
+        if needed.needs_cached_value:
             removed_urls = (
                 {each.url for each in state.dependents.get(needed.url, ())}
                 - {each.url for each in dependents}
@@ -374,7 +375,7 @@ class Syncer(Generic[R]):
                 state.used_versions.pop(url, None)
             self._cancel(self.queue.drop(needed.owner, removed_urls))
         async for dependent in _in_slices(dependents):
-            if needed.needs_value and state.dependents.get(needed.url) is not dependents:
+            if needed.needs_cached_value and state.dependents.get(needed.url) is not dependents:
                 return  # the planner got a newer response meanwhile
             state.needed_responses[dependent.url] = dependent
             if self.queue.add(dependent, self._now()):

@@ -209,7 +209,7 @@ class FolderMerge:
 
     def _merge_text(self, incoming: IncomingFile) -> None:
         path, base = incoming.path, self._last_pulled_text(incoming.last_pulled)
-        data = self._local_data(incoming)
+        data = self._take_local_data(incoming)
         self._track(incoming, self.folder.store_base(incoming.text))
         new_digest = text_digest(incoming.text)
         if data is not None and (base is None or text_digest(base) != text_digest(text_of(data))):
@@ -283,7 +283,7 @@ class FolderMerge:
 
     def _merge_whole(self, incoming: IncomingFile) -> None:
         """Merge a file as a whole, such as an image. If both sides changed it, keep the space's version as a copy."""
-        path, data = incoming.path, self._local_data(incoming)
+        path, data = incoming.path, self._take_local_data(incoming)
         base_digest = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
         if incoming.kind == "variables":
             new_data, digest = incoming.text.encode(), self.folder.store_base(incoming.text)
@@ -306,7 +306,7 @@ class FolderMerge:
             self._copies_by_path[path] = new_data
             self._add_conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
-    def _local_data(self, incoming: IncomingFile) -> bytes | None:
+    def _take_local_data(self, incoming: IncomingFile) -> bytes | None:
         """Return the file's local content, None if it has none. If the pull moves the file, plan to rename it."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.

@@ -115,7 +115,7 @@ def _change_request_id(context: RequestContext, at: ChangeRequestRef) -> str:
 BODY_SIZE_LIMIT = 1 << 20
 EDIT_SIZE_LIMIT = 8 << 20
 """Maximum size of the body of `content.Edit`, in bytes. It is large, because an edit may contain files."""
-LARGE_BODY_BYTES = 2 << 20
+MAX_SMALL_BODY_BYTES = 2 << 20
 """Maximum size, in bytes, of a request body that is not large. Only one large body is in memory at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -243,7 +243,7 @@ class Platform:
             raise too_large
         parts, size = [], 0
         async for part in request.stream():
-            if size <= LARGE_BODY_BYTES < size + len(part) <= size_limit:
+            if size <= MAX_SMALL_BODY_BYTES < size + len(part) <= size_limit:
                 await lock_stack.enter_async_context(self._large_lock)
             size += len(part)
             if size <= size_limit:
@@ -320,7 +320,7 @@ def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | N
     except ValidationError as invalid:
         if request.method == "DELETE":  # A DELETE has only IDs, so an ID is invalid.
             return None
-        raise invalid_body(invalid, body) from None
+        raise invalid_request(invalid, body) from None
 
 
 def _url(request: Request) -> str:
@@ -393,7 +393,7 @@ def missing_message(path: str) -> str:
     return f"There is no {noun} “{name[:128]}” here, or you do not have access."
 
 
-def invalid_body(error: ValidationError, body: Json | None) -> Refusal:
+def invalid_request(error: ValidationError, body: Json | None) -> Refusal:
     """Return a Refusal: 404 for an invalid ID in the URL, else 400. The message never contains the invalid value."""
     if error.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")

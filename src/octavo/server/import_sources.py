@@ -393,10 +393,10 @@ class HtmlPage:
     base: str
     _main: Tag
 
-    def base_url(self, url: str) -> str:
+    def base_url(self, page_url: str) -> str:
         """Return the URL to which links on the page are relative. `url` is the URL of the page."""
-        base = _join_url(url, self.base)
-        return base if base and urlsplit(base).scheme in ("", "http", "https") else url
+        base = _join_url(page_url, self.base)
+        return base if base and urlsplit(base).scheme in ("", "http", "https") else page_url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
         """Convert the page to Markdown. Without `h1`, add the title. Raises ConversionFailure if nested too deeply."""

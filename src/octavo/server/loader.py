@@ -46,7 +46,7 @@ from octavo.server.handlers.spaces import (
     get_current,
     page_text,
     set_current,
-    with_text,
+    with_stored_text,
 )
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json, image_size
@@ -326,7 +326,7 @@ class _FolderReader:
             return earlier_item
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(path)}
-        return with_text(self.context, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
+        return with_stored_text(self.context, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
 
     def _read_variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else ""
@@ -439,7 +439,7 @@ class _FolderReader:
         if cover := self._read_cover(entry.path, matter):
             fields["cover"] = cover
         fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(entry.path)}
-        return with_text(self.context, fields, body)
+        return with_stored_text(self.context, fields, body)
 
     def _read_cover(self, page: Path, matter: Json) -> Json | None:
         address = single_line(matter.get("cover"))

@@ -242,7 +242,7 @@ def _render_conditions(
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> Any:
     """Return the value of an expression. UNKNOWN if the expression is invalid, or if it has an unknown name. Visitor
     claims are UNKNOWN if `keeps_claims`, else UNDEFINED."""
-    names = {owner: {"vars": values} for owner, values in variables.items()}
+    names = {namespace: {"vars": values} for namespace, values in variables.items()}
     return evaluate_expression(expression, {**names, "visitor": UNKNOWN if keeps_claims else UNDEFINED})
 
 

@@ -202,7 +202,7 @@ class PdfBook:
     def _blocks(self, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
         for block in _short_blocks(blocks):
             render = getattr(self, "_" + block.kind.replace("-", "_"), None)
-            yield from (render or self._any_block)(block)
+            yield from (render or self._other_block)(block)
 
     def _indented(self, blocks: tuple[Block, ...], indent: float = _INDENT) -> Iterator[Flowable]:
         indent = indent if self._depth < INDENT_LIMIT else 0
@@ -301,9 +301,9 @@ class PdfBook:
         return None
 
     def _include(self, block: Block) -> Iterator[Flowable]:
-        yield from self._blocks(block.children) if block.children else self._any_block(block)
+        yield from self._blocks(block.children) if block.children else self._other_block(block)
 
-    def _any_block(self, block: Block) -> Iterator[Flowable]:
+    def _other_block(self, block: Block) -> Iterator[Flowable]:
         """Yield the parts of a block whose kind has no method of its own."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")

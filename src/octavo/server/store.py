@@ -73,7 +73,7 @@ class SearchHit(NamedTuple):
     anchor: str
     title: str
     snippet: str
-    section_to_search: int | None
+    section_id_to_search: int | None
     """ID of the section to search if the match is inside a word or in the title. None if it is in `snippet`."""
 
 

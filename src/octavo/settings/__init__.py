@@ -191,7 +191,7 @@ class _Values:
             return default
         self.set_values[setting.name] = SetValue(
             valid_value if isinstance(valid_value, (bool, float)) else value,
-            self._variable_of(source_name) or self._place_in_file(source_name),
+            self._variable_that_sets(source_name) or self._place_in_file(source_name),
         )
         return valid_value
 
@@ -208,12 +208,12 @@ class _Values:
 
     def location(self, *names: str) -> str:
         name, *inner = names
-        if not inner and (variable := self._variable_of(name)):
+        if not inner and (variable := self._variable_that_sets(name)):
             return variable
         path = f"{name}.{'.'.join(repr(each[:MAX_NAME_LENGTH]) for each in inner)}" if inner else name
         return f"{self._place_in_file(*names)}: {path}"
 
-    def _variable_of(self, name: str) -> str:
+    def _variable_that_sets(self, name: str) -> str:
         """Return the environment variable that sets `name` now, a setting or an editor variable. Empty if none does."""
         if name in _EDITOR_VARIABLES:
             return name

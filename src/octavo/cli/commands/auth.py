@@ -147,7 +147,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     # Ignore OCTAVO_API_KEY: the new API key is typed or piped in.
     environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     profile_name = options.profile if options.profile in profile_store.read().entries else None
-    access = profiles.resolve(profile_store.read(), environ, profile=profile_name, base_url=options.base_url)
+    access = profiles.resolve_access(profile_store.read(), environ, profile=profile_name, base_url=options.base_url)
     if not options.with_token:
         if not options.insecure_storage:
             _check_keyring(profile_store)
@@ -224,7 +224,7 @@ def _ask_for_api_key(host: str, action: str) -> str:
 def _refresh(settings: Settings, options: argparse.Namespace) -> int:
     profile_store = profile_store_of(settings).with_longer_timeout(tell)
     saved_profiles = profile_store.read()
-    access = profiles.resolve(saved_profiles, {}, profile=options.profile, base_url=options.base_url)
+    access = profiles.resolve_access(saved_profiles, {}, profile=options.profile, base_url=options.base_url)
     profile = access.profile
     if profile is None:
         raise Failure("You are not signed in. Run: octavo auth login", NOT_SIGNED_IN)
@@ -282,7 +282,7 @@ class _KeyCheck:
 def _status(settings: Settings, options: argparse.Namespace) -> int:
     profile_store = profile_store_of(settings)
     saved_profiles = profile_store.read()
-    access = profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
+    access = profiles.resolve_access(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
     statuses = signing_in.status(profile_store, access)
     checks = asyncio.run(_check_accounts(settings, profile_store, access, statuses, is_offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:

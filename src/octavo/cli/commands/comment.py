@@ -176,7 +176,7 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
         delete_editor_file(options)
     else:
         (entry,) = await send(session, [write], options)
-    print_written(session, options, place.target, entry, thread_id=entry.created_id)
+    print_comment_result(session, options, place.target, entry, thread_id=entry.created_id)
 
 
 def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> None:
@@ -204,7 +204,7 @@ async def _write_reply(
         resolve_thread = comments.Update(at=thread.at, comment_id=thread_id, resolved=True)
         writes.append(NewWrite(resolve_thread, "resolve the thread", context=thread.ref))
     entries = await send(session, writes, options)
-    print_written(session, options, thread.target, entries[0], thread_id=thread_id)
+    print_comment_result(session, options, thread.target, entries[0], thread_id=thread_id)
 
 
 def _comment_text(options: argparse.Namespace, place: _Place) -> str:
@@ -246,7 +246,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
     return _Place(page_target, page.id, block.key)
 
 
-def print_written(
+def print_comment_result(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread_id: str
 ) -> None:
     """Print the URL of `target`, which has the comment. Without a URL on the web, print the REF of the thread."""

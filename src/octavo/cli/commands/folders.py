@@ -24,9 +24,9 @@ from octavo.cli.pulled_folders import (
     check_origin,
     file_errors_as_failure,
     find_pulled_folder,
-    origin_of,
     path_in,
     report_progress,
+    session_origin,
     tell_first,
 )
 from octavo.cli.refs import Ref, RefResolver, parse_ref, revision_id, short_name
@@ -105,7 +105,7 @@ async def _folder_of_space(session: Session, options: argparse.Namespace) -> tup
         )
     space = await resolver.space(ref.space)
     top = options.directory or short_name(space, await resolver.spaces())
-    return _open_or_create_folder(top, origin_of(session), space.id), space.title
+    return _open_or_create_folder(top, session_origin(session), space.id), space.title
 
 
 def _open_or_create_folder(directory: str, origin: str, space_id: str) -> PulledFolder:

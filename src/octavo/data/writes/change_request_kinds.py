@@ -19,7 +19,7 @@ from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import DeletePage, InsertFiles, InsertPage, Page, Revision, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.operation import SPECS, ChangeRequestRef, Operation, read
+from octavo.api.operation import SPECS, ChangeRequestRef, Operation, decode_response
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import safe_line
 from octavo.data.access import Send
@@ -69,7 +69,7 @@ async def read_merge_state(send: Send, at: ChangeRequestRef) -> MergeState:
     return MergeState(change_request, space.revision)
 
 
-async def changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedState, current: MergeState) -> str:
+async def describe_changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedState, current: MergeState) -> str:
     """Return sentences for the user about what changed from `expected` to `current`. Empty if nothing changed."""
     sentences = []
     if expected.revision is not None and current.change_request.revision != expected.revision:
@@ -97,7 +97,7 @@ def change_request_in(merged_from: Any) -> ChangeRequest | None:
     """Return the change request in `merged_from`, the field `mergedFrom` of a revision. None if missing or invalid."""
     try:
         codec = SPECS[change_requests.Get].codec
-        return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
+        return decode_response(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
     except ValueError:
         return None
 
@@ -107,7 +107,7 @@ async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge])
     if current_state.change_request.status == "merged":
         result = MergeResult(revision=current_state.change_request.revision_merged, result="")
         return AlreadyDone(result=result, remark=f"#{current_state.change_request.number} is already merged.")
-    if changes := await changes_since(send, attempt.op.at, attempt.expected, current_state):
+    if changes := await describe_changes_since(send, attempt.op.at, attempt.expected, current_state):
         return Changed(f"{changes} Review the checks again before you merge")
     return Ready()
 
@@ -126,7 +126,7 @@ async def _check_update(send: Send, attempt: WriteAttempt[change_requests.Update
     if change_request.status == attempt.expected.status and not change_request.outdated:
         result = MergeResult(revision=change_request.revision, result="update")
         return AlreadyDone(result=result, remark=f"#{change_request.number} is already up to date with main.")
-    if changes := await changes_since(send, attempt.op.at, attempt.expected, current_state):
+    if changes := await describe_changes_since(send, attempt.op.at, attempt.expected, current_state):
         return Changed(f"{changes} Review the checks again before you update")
     return Ready()
 

@@ -373,6 +373,6 @@ def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
     return str(_merge(base, others_text, own_text).text(request=OWN_LABEL, main=OTHERS_LABEL))
 
 
-def marker_count(text: str) -> int:
+def count_edge_markers(text: str) -> int:
     """Return how many first and last markers of conflicts a text has, in the form of `merge_with_markers`."""
     return text.count(f"<<<<<<< {OTHERS_LABEL}") + text.count(f">>>>>>> {OWN_LABEL}")

@@ -132,7 +132,7 @@ class OutboxDelivery:
                 return
             baseline = entry.baseline if entry.failed_searches else None
             attempt = WriteAttempt(entry.op, entry.expected, baseline, my_id=await self._account.load_user_id())
-            check = await kind_of(entry.op).check(await self._thread_lists.reader_for(entry), attempt)
+            check = await kind_of(entry.op).check(await self._thread_lists.sender_for_check(entry), attempt)
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
             return
@@ -195,10 +195,10 @@ class OutboxDelivery:
         now = self._entries.now()
         # The time is counted from now, because the computer may have been asleep since `started_at`.
         may_arrive_until = now + self._may_arrive_for
-        lose_response = partial(
-            machine.lose_response, due_at=now + delay, may_arrive_until=may_arrive_until, reason=reason
+        mark_response_lost = partial(
+            machine.mark_response_lost, due_at=now + delay, may_arrive_until=may_arrive_until, reason=reason
         )
-        await self._entries.apply(entry.id, lose_response)
+        await self._entries.apply(entry.id, mark_response_lost)
 
     async def _search(self, entry: OutboxEntry) -> AlreadyDone | None:
         other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
@@ -279,7 +279,7 @@ class _ThreadLists:
         self._send, self._entries = send, entries
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
-    async def reader_for(self, entry: OutboxEntry) -> Send:
+    async def sender_for_check(self, entry: OutboxEntry) -> Send:
         """Return the function with which `entry` reads the server before it is sent. If many threads of its discussion
         are to be resolved, the function takes the threads from a list that is loaded once. Raises ApiError."""
         if not _is_unsent_resolve(entry):

@@ -6,7 +6,7 @@
     start               queued                     sending    the target is checked. Stored before the request is sent
     confirm             sending, unknown, queued   done       the server has the change. From `queued`: another user
                                                               or a later write made it, or a search has found it
-    lose_response       sending                    unknown    the response was lost
+    mark_response_lost  sending                    unknown    the response was lost
     refuse              sending, unknown, queued   failed     the server refuses the write or the search. From `queued`:
                                                               also if another user has changed the target
     postpone            queued, sending            queued     the write did not reach the server, or the server is busy
@@ -407,7 +407,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 
-def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
+def shift_times_back(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Move the times of an entry back, so that `requested_at` is `now`, because the clock was set back."""
     entry = _require_state(entry, "queued", "unknown")
     shift = entry.requested_at - now
@@ -481,7 +481,7 @@ def refuse(
     )
 
 
-def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
+def mark_response_lost(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
     """Return `entry` with the state `unknown`, because its response was lost. The first search is at `due_at`."""
     entry = _require_state(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)

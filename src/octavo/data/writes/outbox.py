@@ -69,7 +69,7 @@ class UndoResult(NamedTuple):
     message: str
     undone: tuple[OutboxEntry, ...]
     """The entries that the undo has changed, the oldest first."""
-    late_ids: tuple[str, ...]
+    sending_ids: tuple[str, ...]
     """IDs of the entries that are being sent now. The user can undo these entries after they are sent."""
     ended_ids: frozenset[str]
     """IDs of the entries whose undo is complete or impossible."""
@@ -306,7 +306,7 @@ class Outbox:
                 continue
             entry = entries.find(entry_id) or find_done_entry(entries.state, entry_id)
             if entry is not None and _is_still_in_review(group, entry):
-                by_id[entry_id], writes = _opposite(entry)
+                by_id[entry_id], writes = _plan_undo(entry)
                 opposites += writes
         if opposites:
             await self._add(opposites)
@@ -314,9 +314,9 @@ class Outbox:
         if not results:
             return None
         changed_entries = tuple(result.entry for result in reversed(results) if result.is_changed)
-        late_ids = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
+        sending_ids = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
         ended_ids = frozenset(result.entry.id for result in results if result.kind not in ("late", "Pending again"))
-        return UndoResult(_undo_message(results), changed_entries, late_ids, ended_ids)
+        return UndoResult(_undo_message(results), changed_entries, sending_ids, ended_ids)
 
     async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
         """Delete unsent entries, but make comments of an unsent review pending again. Return each undo by entry ID."""
@@ -564,7 +564,7 @@ def _is_still_in_review(group: WriteGroup, entry: OutboxEntry | None) -> bool:
     return entry is None or group.review_id in ("", entry.review)
 
 
-def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
+def _plan_undo(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
     """Return the result of undoing an entry, and a list with the write that undoes it. The list is empty if the entry
     cannot be undone, or must be sent first."""
     if entry.state == "failed" or entry.needs_user:

@@ -117,14 +117,14 @@ def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) 
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
     row: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
     if row is not None:
-        _forget_once(db, namespace, decode_entry(row[3]))
+        _free_once_key(db, namespace, decode_entry(row[3]))
     return row
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
     """Undo `take_pending_comment`: insert the row and the key again. If its position is in use, the row goes last."""
     position, entry_id, state, record = stored
-    _remember_once(db, namespace, decode_entry(record))
+    _store_once_key(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
     if not db.execute(insert, (position, entry_id, namespace, state, record)).rowcount:
         db.execute(insert, (None, entry_id, namespace, state, record))
@@ -216,7 +216,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
     return key.startswith(ONCE_PREFIX) and once_group(read_value(db, namespace, key), now) is not None
 
 
-def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
+def _store_once_key(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
     """If a command with `--once` made the write, store the key of the command: `key`, or else `entry.draft_key`."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
@@ -224,14 +224,14 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
         write_value(db, namespace, key, record)
 
 
-def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
+def _free_once_key(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
     """Free the `--once` key of `entry` for a new write. Do nothing if the server may have the write of `entry`."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_value(db, namespace, entry.draft_key, None)
 
 
 def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    _remember_once(db, namespace, entry)
+    _store_once_key(db, namespace, entry)
     insert = "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)"
     db.execute(insert, (entry.id, namespace, _stored_state(entry), _encode(entry)))
 
@@ -353,7 +353,7 @@ class OutboxEntries:
                 _insert_entry(db, self.state.namespace, entry)
                 on_entry(db, entry)
             for submitted_entry in filter(None, submitted):
-                _remember_once(db, self.state.namespace, submitted_entry, once_key)
+                _store_once_key(db, self.state.namespace, submitted_entry, once_key)
             return (*submitted_ids, *(entry.id for entry in final_entries))
 
         ids = await self._write(submit)
@@ -375,7 +375,7 @@ class OutboxEntries:
             for entry in filter(None, [_find_entry(db, entry_id) for entry_id in entry_ids]):
                 if may_remove(entry):
                     db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-                    _forget_once(db, self.state.namespace, entry)
+                    _free_once_key(db, self.state.namespace, entry)
                     on_removed(db, entry)
                     results.append(entry)
                 elif change is not None:

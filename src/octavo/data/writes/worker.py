@@ -107,7 +107,7 @@ class OutboxWorker:
         if future_ids := [
             entry.id for entry in self._entries.all if entry.requested_at > now and entry.due_at is not None
         ]:
-            await self._entries.apply_to_all(future_ids, partial(machine.move_to_past, now=now))
+            await self._entries.apply_to_all(future_ids, partial(machine.shift_times_back, now=now))
         sendable = tuple(filter(self._account.may_send, self._entries.all))
         entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_keys=self._running_steps)
         if entry is not None:

@@ -112,12 +112,12 @@ class ReferenceCheck:
             if (url := self._external_url(page, reference)) is not None:
                 yield url
 
-    def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
+    def external_findings(self, page: CheckedPage, reasons_by_url: Mapping[str, str]) -> Iterator[Finding]:
         """Yield a finding for each broken link to a website. `problems` says why a URL, without fragment, is broken."""
         finder = page.location_finder()
         for reference in page.references:
             url = self._external_url(page, reference)
-            if url is not None and (reason := problems.get(url)):
+            if url is not None and (reason := reasons_by_url.get(url)):
                 for start, end in finder.find_url(reference.target, reference.lines)[:1]:
                     words, location = page.source[start:end], finder.location(start, end)
                     key = reference.block_key

@@ -175,8 +175,8 @@ def _list_contributors(op: change_requests.ListContributors, context: RequestCon
 
 def _contributions(context: RequestContext, change_request: Json) -> Iterator[tuple[str, Json]]:
     """Yield the user ID, and the type, date and count, of each contribution: a user's edits, a comment, or a reply."""
-    for user_id, each in change_request["editors"].items():
-        yield user_id, {**each, "actionType": "edit"}
+    for user_id, edits in change_request["editors"].items():
+        yield user_id, {**edits, "actionType": "edit"}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"
     for comment in context.store.all(path):
         for each in (comment, *context.store.all(f"{path}/{comment['id']}/replies")):

@@ -289,7 +289,7 @@ class ContentEditor:
         """Save the new revision of the change request. Return the change request."""
         for page_id, markdown in self._texts.items():
             if page := page_trees.find_page(self._pages, page_id):
-                self._replace_page(spaces.with_text(self._context, page, self._resolve_references(markdown)))
+                self._replace_page(spaces.with_stored_text(self._context, page, self._resolve_references(markdown)))
         revision = spaces.add_edit_revision(self._context, self._old_revision, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._context, self._change_request, revision)
 

@@ -61,8 +61,8 @@ def _get_user(op: users.Get, context: RequestContext) -> Json:
 
 def can_see_user(context: RequestContext, user_id: str) -> bool:
     """Return whether a user is the caller, or a member of an organization of the caller."""
-    own_organizations = [each["id"] for each in context.store.all("/orgs") if membership(context, each["id"])]
-    return user_id == context.caller or any(membership(context, each, user_id) for each in own_organizations)
+    own_organization_ids = [each["id"] for each in context.store.all("/orgs") if membership(context, each["id"])]
+    return user_id == context.caller or any(membership(context, each, user_id) for each in own_organization_ids)
 
 
 def present_member(context: RequestContext, organization_id: str, member: Json) -> Json:

@@ -101,8 +101,8 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
             fragment = f"#{section.anchor}" if section.anchor else ""
             body = (
                 from_index_text(section.snippet)
-                if section.section_to_search is None
-                else _partial_match_snippet(context, section.section_to_search, query_text)
+                if section.section_id_to_search is None
+                else _partial_match_snippet(context, section.section_id_to_search, query_text)
             )
             if next(mentioned_urls(body), None):
                 link_targets = link_targets or page_trees.space_index_of_json(revision)

@@ -144,10 +144,10 @@ def new_page(context: RequestContext, title: str, markdown: str = "", **fields: 
     now = context.timestamp()
     page: Json = {"id": context.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
-    return with_text(context, page, markdown)
+    return with_stored_text(context, page, markdown)
 
 
-def with_text(context: RequestContext, page: Json, markdown: str) -> Json:
+def with_stored_text(context: RequestContext, page: Json, markdown: str) -> Json:
     """Save `markdown` as a blob, and return `page` with this text. With an empty text, the page has no field `text`."""
     bare_page = omit(page, "text")
     return {**bare_page, "text": context.store.put_blob(markdown)} if markdown else bare_page

@@ -40,7 +40,7 @@ from octavo.server.handlers.spaces import (
     page_of,
     page_text,
     set_current,
-    with_text,
+    with_stored_text,
 )
 from octavo.server.page_texts import evaluate_text, expand_includes, include_by_id
 from octavo.server.rest import BackgroundWork, Refusal, RequestContext, before_save, guards, handle, iso, omit, presents
@@ -293,7 +293,9 @@ def _detach_from_files(context: RequestContext, page: Json, content: Json) -> Js
     if page.get("text"):
         file_path = page["git"]["path"]
         text = include_by_id(page_text(context, page), posixpath.dirname(file_path), content)
-        detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, content["keys"], file_path)))
+        detached = with_stored_text(
+            context, detached, rewrite_links(text, partial(_link_by_id, content["keys"], file_path))
+        )
     if "pages" in page:
         detached["pages"] = [_detach_from_files(context, subpage, content) for subpage in page["pages"]]
     return detached

@@ -74,7 +74,9 @@ class InboxEventDetector:
         if self._seen_rows is None:
             self._seen_rows = set(rows_by_key_and_stamp) if is_complete else None
             return []
-        changed_rows = [row for stamp, row in rows_by_key_and_stamp.items() if stamp not in self._seen_rows]
+        changed_rows = [
+            row for key_and_stamp, row in rows_by_key_and_stamp.items() if key_and_stamp not in self._seen_rows
+        ]
         self._seen_rows |= rows_by_key_and_stamp.keys()
         return [each for each in changed_rows if each.reason not in _UNSENT_REASONS]
 

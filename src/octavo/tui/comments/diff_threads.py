@@ -191,7 +191,7 @@ class DiffThreads:
             text=thread.body.text,
             reply_count=max(thread.replies, len(replies)),
             is_open=thread.is_open_thread,
-            is_review=thread.is_open and thread.is_review,
+            is_review=thread.is_open and thread.is_review_text,
             is_pending=workspace.sending_status(thread.id) == PENDING,
             shown_replies=tuple(
                 ThreadReply(

@@ -64,7 +64,7 @@ class Thread:
         """Sign of the thread in the list, such as `●` for an open thread, and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
-        if self.comment.is_review:
+        if self.comment.is_review_text:
             return "◐", "$octavo-muted"
         return "○" if self.is_outdated else "●", "$octavo-note"
 
@@ -86,7 +86,7 @@ def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
         case "resolved":
             return not thread.comment.is_open
         case "reviews":
-            return thread.comment.is_open and thread.comment.is_review
+            return thread.comment.is_open and thread.comment.is_review_text
     return True
 
 

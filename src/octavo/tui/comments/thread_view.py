@@ -294,7 +294,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             StyledText(age_label + edit_label, styles.muted),
         ]
         if isinstance(message, Comment) and age != PENDING:
-            status_label = message.status if not message.is_open else "review" if message.is_review else "open"
+            status_label = message.status if not message.is_open else "review" if message.is_review_text else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head_pieces.append(StyledText(f" · {status_label}{resolver}", state_style))
         if is_new:

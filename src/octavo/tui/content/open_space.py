@@ -9,7 +9,7 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import NotFound
 from octavo.api.operation import ListPage, SpaceRef
-from octavo.data.drafts import UnsentIndex, UnsentText, by_block
+from octavo.data.drafts import UnsentIndex, UnsentText, comment_drafts_by_block
 from octavo.data.live import Snapshot
 from octavo.data.loaders import page_to_read_op
 from octavo.data.queries import all_threads_op
@@ -105,7 +105,7 @@ class SpaceThreads:
         self, page_id: str, threads_by_block: Mapping[str, Sequence[Comment]]
     ) -> dict[str, list[UnsentText]]:
         drafts = self.drafts_by_page().get(page_id, ())
-        drafts_by_block = by_block(drafts)
+        drafts_by_block = comment_drafts_by_block(drafts)
         if any(each.thread_id for each in drafts):
             key_by_thread = {
                 thread.id: key for key, threads_of_block in threads_by_block.items() for thread in threads_of_block

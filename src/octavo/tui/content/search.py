@@ -384,7 +384,7 @@ class SearchScreen(Dialog[None]):
 
     def _offline_note(self, error: ApiError) -> str:
         """Return a sentence that only local copies were searched, or that there are none. `error` is the reason."""
-        notice = self.shell.session.search_index.notice
+        notice = self.shell.session.search_index.unusable_reason
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))
         note = ", ".join(plural(count, singular, plural_form) for count, singular, plural_form in counts if count)

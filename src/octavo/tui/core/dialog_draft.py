@@ -10,7 +10,7 @@ from octavo.data.state_db import NotSaved
 from octavo.lazy_import import lazy
 from octavo.tui.core.shell import Shell
 
-_marker_count = lazy("octavo.data.writes.content_writes:marker_count")
+_count_edge_markers = lazy("octavo.data.writes.content_writes:count_edge_markers")
 _merge_with_markers = lazy("octavo.data.writes.content_writes:merge_with_markers")
 
 DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
@@ -59,7 +59,7 @@ class DialogDraft:
         had_conflict = bool(state.get_value(f"conflict {self.key}"))
         if base is not None:
             merged_text = str(_merge_with_markers(base, self._edited, text))
-            self._has_conflict = _marker_count(merged_text) > _marker_count(text)
+            self._has_conflict = _count_edge_markers(merged_text) > _count_edge_markers(text)
             text = merged_text
         self._has_conflict = (self._has_conflict or had_conflict) and self._has_new_markers(text)
         if self._has_conflict != had_conflict:
@@ -67,7 +67,7 @@ class DialogDraft:
         return text
 
     def _has_new_markers(self, text: str) -> bool:
-        return self._edited is not None and _marker_count(text) > _marker_count(self._edited)
+        return self._edited is not None and _count_edge_markers(text) > _count_edge_markers(self._edited)
 
     def why_not_resolved(self, text: str) -> str | None:
         """Return a sentence if `text` still has conflict markers of `merged_text`. None if the conflict is resolved."""

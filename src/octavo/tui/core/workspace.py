@@ -292,7 +292,7 @@ class Workspace:
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
-        summary_count = sum(item.is_review for item in open_comments)
+        summary_count = sum(item.is_review_text for item in open_comments)
         undecided_items = [item for items in self._undecided_by_status.values() for item in items]
         comment_count = next((item.comments for item in undecided_items if item.id == change_request_id), comment_count)
         if comment_count is not None:  # Some servers may not send a count.
@@ -393,8 +393,10 @@ class Workspace:
             return {}
         own_entries = self._session.outbox.own_entries
         last_entries = {each.traits.thread_id: each for each in own_entries if each.traits.thread_id}
-        failures = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
-        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failures.items()}
+        failures = {thread_id: entry for thread_id, entry in last_entries.items() if entry.state == "failed"}
+        return {
+            thread_id: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread_id, entry in failures.items()
+        }
 
     def sending_status(self, message_id: str) -> str:
         """Return the status of an unsent message: `PENDING`, `queued`, `NOT_SENT` or `MAY_BE_SENT`. Empty if sent."""

@@ -289,8 +289,8 @@ class WriteQueue:
                         for each in history
                         if not (isinstance(each, WriteGroup) and done_ids.issuperset(each.entry_ids))
                     ]
-                    if undo_result.late_ids:
-                        history.append(step._replace(entry_ids=undo_result.late_ids))
+                    if undo_result.sending_ids:
+                        history.append(step._replace(entry_ids=undo_result.sending_ids))
         self._close_undo_notices()
         app.say(undo_result.message if undo_result is not None else "Nothing to undo.")
         if undo_result is not None and undo_result.undone and not app.is_ending:

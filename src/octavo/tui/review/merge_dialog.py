@@ -12,7 +12,7 @@ from octavo.api.content import Change, Changes
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.live import Live
-from octavo.data.writes.change_request_kinds import MergeState, changes_since
+from octavo.data.writes.change_request_kinds import MergeState, describe_changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.settings.programs import Linter
@@ -56,7 +56,7 @@ def make_merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRe
             make_content=lambda checks: _dialog_content(app, at, checks),
             send=lambda checks: send_merge(app, at, checks.merge_state),
             next_step="Review the checks again before you merge.",
-            describe_changes=lambda before, after: changes_since(
+            describe_changes=lambda before, after: describe_changes_since(
                 app.session.live.cached_or_fetch, at, before.merge_state.expected, after.merge_state
             ),
             rows=27 if change_request.outdated else 22,

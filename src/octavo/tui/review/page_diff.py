@@ -14,7 +14,7 @@ from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.data.drafts import UnsentText, by_block, unsent_draft
+from octavo.data.drafts import UnsentText, comment_drafts_by_block, unsent_draft
 from octavo.data.loaders import page_to_read_op
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry
@@ -302,7 +302,7 @@ class PageDiff:
         lines = self._threads.summaries(
             anchors.by_block(threads), anchors.word_change, self.word_changes.new_page_title
         )
-        for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
+        for key, drafts in comment_drafts_by_block(self._pages.unsent_of(change.key)).items():
             block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
             lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]
         for key, rows in self._findings.summaries(change.key).items():

@@ -91,7 +91,7 @@ class RequestFindings:
         """Pages that wait for the rules or the linters, by page key."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
         """Findings of the linters by page key, with the old and new text that the linters checked."""
-        self._failures: set[str] = set()
+        self._shown_failures: set[str] = set()
         """Messages of linter failures that were already shown."""
         self._runs_all_linters = False
         """True if all linters run, including linters that are not automatic."""
@@ -161,7 +161,7 @@ class RequestFindings:
     def run_all_linters(self) -> None:
         """From now on, run all linters of the space, not only automatic ones. Discard earlier findings of linters."""
         self._runs_all_linters = True
-        self._failures.clear()
+        self._shown_failures.clear()
         self._linted.clear()
 
     def _start(self) -> None:
@@ -204,8 +204,8 @@ class RequestFindings:
         result = await LinterRuns(linters).findings(
             LintedPage(page.path or page.id, page_path(page), job.new, text, added_text_ranges)
         )
-        for failure in set(result.failures) - self._failures:
-            self._failures.add(failure)
+        for failure in set(result.failures) - self._shown_failures:
+            self._shown_failures.add(failure)
             self._view.shell.say(failure, tone="care")
         findings = to_added_findings((each for group in result.by_block.values() for each in group), job.new, text)
         self._linted[job.page.key] = (job.old_source, text), findings

@@ -19,7 +19,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef
-from octavo.data.writes.change_request_kinds import MergeState, changes_since
+from octavo.data.writes.change_request_kinds import MergeState, describe_changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
 from octavo.tui.core.list_view import ListView
@@ -132,7 +132,7 @@ def make_update_dialog(
             make_content=lambda preview: _dialog_content(app, at, preview, reopen),
             send=lambda preview: send_update(app, at, preview, on_conflicts),
             next_step="Review the checks again before you update.",
-            describe_changes=lambda before, after: changes_since(
+            describe_changes=lambda before, after: describe_changes_since(
                 app.session.live.cached_or_fetch, at, before.merge_state.expected, after.merge_state
             ),
         ),
