@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from octavo.api import change_requests, content
@@ -11,6 +13,8 @@ from octavo.server.handlers.spaces import add_edit_revision, get_current, set_cu
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog
+from octavo.tui.review.request_comparison import PREDICTION_DELAY
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.request_scenario import HARBOUR, RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -231,6 +235,38 @@ async def test_header_of_a_change_request_is_updated_after_main_changed(stage: S
         await run.press("r")
         await run.see("1 possible conflict")
         assert "already in main" not in run.text
+
+
+@pytest.mark.parametrize("list_state", ["late", "failed"])
+async def test_new_edit_is_not_called_already_in_main(stage: Stage, list_state: str) -> None:
+    async with stage.play(start="changes") as run:
+        scenario = await propose_change_already_in_main(run)
+        tides = (await scenario.page("Tides")).id
+        await scenario.open()
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        await run.ask(change_requests.UpdateFromMain(at=screen.at), MARA)
+        await run.press("r")
+        await run.see("No changes yet.", "already in main (press L to archive)")
+        if list_state == "failed":
+            run.platform.refuse_next(content.ListChanges, 403, "Not now", times=9)
+        else:
+            run.gate.shut(content.ListChanges)
+        await run.ask(content.Edit(at=screen.at, changes=(edit_page(tides, "Low at two."),), compat=False), MARA)
+        await run.press("r")
+        await asyncio.sleep(PREDICTION_DELAY + 0.2)
+        await run.settle()
+        assert "already in main" not in run.text
+        await run.press("a")
+        reason = {"failed": "could not be loaded. Press r to retry.", "late": "are still loading."}[list_state]
+        await run.hear(f"#{scenario.number} was edited", f"new changes {reason}")
+        run.accept()
+        run.gate.open()
+        await run.press("r")
+        await run.see("~ Tides")
+        assert "already in main" not in run.text
+        await run.press("a")
+        await run.see(f"Approve #{scenario.number}")
 
 
 async def test_dialog_about_conflicts_of_a_merge_does_not_open_over_another_view(stage: Stage) -> None:

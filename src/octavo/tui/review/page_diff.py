@@ -216,7 +216,10 @@ class PageDiff:
         is_diff_outdated = self.is_loading_diff and self._shown_head not in (None, self._comparison.head)
         if not is_diff_outdated and not self._comparison.is_loading_revision:
             return None
-        return StillLoading(f"#{self.change_request.number} was edited. The new changes are still loading.")
+        edited = f"#{self.change_request.number} was edited"
+        if self._comparison.error_text:
+            return f"{edited}, and the new changes could not be loaded. Press r to retry."
+        return StillLoading(f"{edited}. The new changes are still loading.")
 
     def shows(self, page_key: str) -> bool:
         """Return True if the diff of a page may be on the screen."""

@@ -92,7 +92,7 @@ class Comparison:
         """True while the changes since a newly chosen old revision are loading."""
         self._listed_changes: Changes | None = None
         self._is_list_outdated = False
-        """True while the list of changes of a new revision is loading."""
+        """True until the list of changes of a new revision is loaded."""
         self.fetched_at: datetime | None = None
         """Time when the list of changes was fetched."""
         self._completed_list: Changes | None = None
@@ -185,7 +185,7 @@ class Comparison:
 
     def _show_listed(self, snapshot: Snapshot[Changes]) -> None:
         self.error_text = str(snapshot.error) if snapshot.error is not None else ""
-        self._is_list_outdated = self._is_list_outdated and snapshot.is_loading
+        self._is_list_outdated = self._is_list_outdated and (snapshot.is_loading or snapshot.error is not None)
         if snapshot.value is None:
             if self.error_text:
                 self._on_change()
@@ -238,7 +238,7 @@ class Comparison:
 
     @property
     def is_loading_revision(self) -> bool:
-        """True while the changes of an earlier revision are shown, and the changes of the current revision load."""
+        """True while the changes of an earlier revision are shown."""
         if self.revisions is None or self._merge_revision_id is not None:
             return False  # A merged change request gets no new revisions. The view shows the revision of the merge.
         return self._is_list_outdated or self.revisions.new != self.head
@@ -247,7 +247,7 @@ class Comparison:
         """Predict conflicts after `PREDICTION_DELAY` seconds, if a revision has changed since the last prediction."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
-        if needs_prediction(change_request) and self._listed_changes is not None:
+        if needs_prediction(change_request) and self._listed_changes is not None and not self._is_list_outdated:
             main = space.revision if space is not None and change_request.outdated else None
             predicted_for = f"{change_request.id} {change_request.revision} {change_request.base} {main}"
         if predicted_for != self._predicted_for:
