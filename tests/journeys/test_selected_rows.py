@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, spaces
+from octavo.api.operation import SpaceRef
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 
@@ -50,6 +51,17 @@ async def test_reply_goes_to_all_selected_threads_and_no_other(stage: Stage, key
         assert sorted(op.comment_id for op in run.gate.sent(comments.CreateReply)) == sorted(wanted)
         resolved = [op.comment_id for op in run.gate.sent(comments.Update)]
         assert sorted(resolved) == (sorted(wanted) if key == "D" else [])
+
+
+async def test_selection_stays_when_another_user_renames_the_space(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        wanted, current = await select_three(run), current_thread(run)
+        rows = run.app.screen.rows  # type: ignore[attr-defined]  # The screen is the comments view.
+        await run.ask(spaces.Update(at=SpaceRef(space_id=rows.items[0].at.space_id), title="Almanac"), "noor-haddad")
+        await run.press("r")
+        await run.see("ALMANAC", "3 selected")
+        assert sorted(each.comment.id for each in rows.selection.items) == sorted(wanted)
+        assert current_thread(run) == current
 
 
 @pytest.mark.before_release

@@ -40,7 +40,8 @@ class Thread:
 
     @property
     def key(self) -> tuple[str, ...]:
-        return *self.discussion_key, self.comment.id
+        """Space ID, change request ID and comment ID. The key stays the same if the space is renamed."""
+        return *self.discussion_key[1:], self.comment.id
 
     @property
     def page_name(self) -> str:
