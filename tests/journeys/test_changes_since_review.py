@@ -43,7 +43,9 @@ async def test_request_changed_since_your_review_opens_with_the_changes(stage: S
         await run.see(
             "0 of 1 viewed", "compared with your", "last review", "Press B to see all changes", "− All times in"
         )
-        await run.press("B", "up", "enter")
+        await run.press("x")
+        await run.hear("You viewed all changes in #7 compared with your last review. Press a to approve")
+        await run.press("x", "B", "up", "enter")
         await run.see("0 of 2 viewed")
         await run.gone("Press B to see all changes")
         await edit_time_page(run, at, f"{EDITED}\nEven newer.\n")

@@ -153,7 +153,7 @@ async def test_prediction_that_failed_is_loaded_by_r(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_preview_counts_the_changes_that_the_server_does_not_list(stage: Stage) -> None:
+async def test_changes_that_the_server_does_not_list_are_counted(stage: Stage) -> None:
     def add_unlisted(response: Any) -> None:
         response["more"] = 7
 
@@ -161,6 +161,11 @@ async def test_preview_counts_the_changes_that_the_server_does_not_list(stage: S
     async with stage.play(start="changes", over=changes) as run:
         await select_change_request(run, "refused")
         await run.see("~ Troubleshooting", "and 7 more")
+        run.platform.refuse_next(content.Get, 403, "No revisions", times=9)
+        await run.press("enter")
+        await run.see("0 of 2 viewed", "7 changes not listed by the server")
+        await run.press("x", "x")
+        await run.hear("You viewed all listed changes in #7. Press a to approve")
 
 
 @pytest.mark.before_release

@@ -279,8 +279,13 @@ class ChangedTree:
         if next_key is not None:
             self.widget.select_hidden(next_key)
         else:
-            number = self._comparison.change_request.number
-            self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
+            comparison = self._comparison
+            revisions, number = comparison.revisions, comparison.change_request.number
+            changes = "listed changes" if comparison.unlisted_count or comparison.unreadable_count else "changes"
+            compared = f" compared with {revisions.old_name}" if revisions is not None and revisions.old_name else ""
+            self._view.shell.say(
+                f"You viewed all {changes} in #{number}{compared}. Press a to approve, or A to request changes."
+            )
 
     def save_position_soon(self) -> None:
         """Record the selected page, and store the reading position after `SAVE_DELAY` seconds."""
