@@ -254,6 +254,7 @@ async def test_new_edit_is_not_called_already_in_main(stage: Stage, list_state: 
             run.gate.shut(content.ListChanges)
         await run.ask(content.Edit(at=screen.at, changes=(edit_page(tides, "Low at two."),), compat=False), MARA)
         await run.press("r")
+        await run.gone("already in main")
         await asyncio.sleep(PREDICTION_DELAY + 0.2)
         await run.settle()
         assert "already in main" not in run.text

@@ -104,7 +104,7 @@ class Comparison:
         self.is_on_main = False
         """True if main already has all changes of the change request, according to the prediction."""
         self._predicted_for = ""
-        """IDs of the revisions for which conflicts were predicted. Empty without a prediction."""
+        """IDs of the revisions for which conflicts are predicted. Empty if no prediction is needed or possible yet."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
         """Error message if the changes could not be loaded. Empty if they were loaded."""
@@ -258,7 +258,7 @@ class Comparison:
 
     async def _predict(self) -> None:
         change_request, listed, predicted_for = self.change_request, self._listed_changes, self._predicted_for
-        if listed is None:
+        if listed is None or not predicted_for:
             return
         try:
             space = await self._view.live.fetch(spaces.Get(at=self.space))
