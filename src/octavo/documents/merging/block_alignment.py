@@ -549,15 +549,31 @@ def _equal_additions(
         (main, i), (request, j) = sides[0].added_runs[block], sides[1].added_runs[equal_block]
         before = _count_similar_at_start(reversed(main[:i]), reversed(request[:j]))
         after = _count_similar_at_start(main[i + 1 :], request[j + 1 :])
-        headings = [
-            next((each.key for each in reversed(run[: index - before + 1]) if each.level), None)
-            for run, index in ((main, i), (request, j))
-        ]
-        # Equal texts of two new sections stay in both, and so do two headings with different texts.
-        if headings[0] == headings[1] and (before or after or not block.level):
-            main, request = main[i - before : i + after + 1], request[j - before : j + after + 1]
-            yield list(zip(main, request, strict=True))
+        main = _whole_sections(main, i - before, i + after + 1)
+        request = _whole_sections(request, j - before, j + after + 1)
+        # Equal texts of two new sections stay in both, unless the sections are versions of one section.
+        has_heading = bool(main[0].level or request[0].level)
+        if not has_heading or _are_versions_of_section(main, request):
+            # A block that only one side has moves with its section.
+            own_blocks = *main[len(request) :], *request[len(main) :]
+            yield [*zip(main, request, strict=False), *zip(own_blocks, own_blocks, strict=True)]
             found_blocks.update(inner for new in main for inner in new.walk())
+
+
+def _whole_sections(run: Blocks, start: int, stop: int) -> Blocks:
+    """Return the blocks `run[start:stop]` with the heading above them, and with the rest of their last section."""
+    start = next((index for index in range(start, -1, -1) if run[index].level), start)
+    level = next((each.level for each in reversed(run[start:stop]) if each.level), 0)
+    while level and stop < len(run) and not 0 < run[stop].level <= level:
+        stop += 1
+    return run[start:stop]
+
+
+def _are_versions_of_section(main: Blocks, request: Blocks) -> bool:
+    """Return whether two sections have equal headings and similar texts."""
+    one, other = (SourceBlock("section", "", tuple(blocks)) for blocks in (main, request))
+    has_texts = len(main) > 1 and len(request) > 1
+    return main[0].key == request[0].key and has_texts and word_similarity(one, other) >= _MIN_MOVED_LIKENESS
 
 
 def _count_similar_at_start(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:

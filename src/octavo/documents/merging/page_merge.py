@@ -22,7 +22,8 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
    - Any other region is one conflict, with the whole text of each side.
 5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`). Text that both sides added
    at different positions counts as moved text, and so does a block that is in different conflicts. Lines of code and
-   short paragraphs that both sides added stay at both positions.
+   short paragraphs that both sides added stay at both positions. Two new sections with equal headings and similar
+   texts count as one moved section.
 6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_sequences` in
    leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
    these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
