@@ -103,7 +103,7 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
             "a word of 18",
         ),
         ("code.pan_pieces", crop_too_early, f"```ts\n{ROW}\n```\n", "room left in code"),
-        ("layout_context.file_name", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
+        ("layout_context.file_label", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
 )
 def test_checker_reports_layout_errors(

@@ -63,7 +63,7 @@ class PageBlame:
         self._compared: tuple[ContentVersion, bool] | None = None
         """The version that was compared last, and True if it must still be searched for moved blocks. None before
         any."""
-        self.titles: dict[str, str] = {}
+        self.searched_titles: dict[str, str] = {}
         """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None
         """Date of the oldest compared version that has a date. None if no compared version has a date."""
@@ -188,7 +188,7 @@ class PageBlame:
             old_page = await self._document(previous, page_id)
             new_page = await self._document(at, page_id) if change.type != "page_deleted" else None
             other_pages[page_id] = (old_page or EMPTY_PAGE, new_page)
-            self.titles[page_id] = change.page.title if change.page is not None else ""
+            self.searched_titles[page_id] = change.page.title if change.page is not None else ""
         await asyncio.to_thread(blame.trace_to_other_pages, other_pages)
 
     async def _document(self, at: ContentRef, page_id: str) -> Document | None:

@@ -21,7 +21,15 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import pauses
-from octavo.tui.app.pauses import IDLE_CHECK_INTERVAL, MAX_IDLE_WAIT, Garbage, Teardown, Workers, caches, run_when_idle
+from octavo.tui.app.pauses import (
+    IDLE_CHECK_INTERVAL,
+    MAX_IDLE_WAIT,
+    GarbageCollector,
+    Teardown,
+    Workers,
+    caches,
+    run_when_idle,
+)
 from octavo.tui.render.styled_lines import Line, StyledText
 from octavo.tui.render.virtual_lines import VirtualLines
 
@@ -114,7 +122,7 @@ def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
         if phase == "start":
             sizes.append(sum(len(gc.get_objects(each)) for each in range(info["generation"] + 1)))
 
-    Garbage(App()).start()
+    GarbageCollector(App()).start()
     gc.callbacks.append(collections)
     try:
         for chunk in range(5000):

@@ -65,7 +65,7 @@ class FakeDraft(DialogDraft):
     is_saved = True
 
     def __init__(self, app: ComposerApp, text: str) -> None:
-        self._composer_app, self._text, self._has_conflict = app, text, False
+        self._composer_app, self._text, self._has_added_markers = app, text, False
 
     @property
     def text(self) -> str:

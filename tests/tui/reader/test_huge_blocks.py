@@ -80,7 +80,7 @@ def test_no_chunk_exceeds_layout_limit(name: str) -> None:
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     view_state = ViewState(expanded={block.key: True for block in blocks})
-    context = LayoutContext(PLAIN_STYLES, view_state, render_block, available_width=110, never_wraps_code=False)
+    context = LayoutContext(PLAIN_STYLES, view_state, render_block, available_width=110, ignores_code_wrap=False)
     rendered = "".join(line.text for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76))
     letters = re.sub(r"\W", "", rendered)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]

@@ -91,7 +91,7 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
         view_state,
         render_block,
         available_width=available,
-        never_wraps_code=data.draw(st.booleans()),
+        ignores_code_wrap=data.draw(st.booleans()),
         deferred=deferred_content() if available else None,
     )
     cut = list(split_into_chunks(document.blocks))

@@ -22,7 +22,7 @@ KEEPER = "The second paragraph tells how the keeper of the light counts the ship
 
 def chunks_of(compared: PageComparison, *, only_meaning: bool = True, split: bool = False) -> DiffChunks:
     return build_diff(
-        compared.diff, ContextSize(), {}, side_by_side=split, kinds=compared.kinds, only_meaning=only_meaning
+        compared.diff, ContextSize(), {}, side_by_side=split, kinds=compared.change_kinds, only_meaning=only_meaning
     ).complete()
 
 
@@ -66,7 +66,7 @@ def test_threads_on_hidden_changes_are_shown() -> None:
     compared = compare(f"{HARBOUR}\n\n**{KEEPER}**\n\n# End\n", f"{KEEPER}\n\n# End\n\n{HARBOUR}\n")
     keys = [block.key for block in compared.new.walk() if block.kind == "paragraph"]
     threads = {key: (ThreadSummary("Yuki", "1d", "Why?", key=key),) for key in keys}
-    built = build_diff(compared.diff, ContextSize(), threads, kinds=compared.kinds, only_meaning=True).complete()
+    built = build_diff(compared.diff, ContextSize(), threads, kinds=compared.change_kinds, only_meaning=True).complete()
     assert {summary.key for chunk in built.chunks for summary, _ in chunk.threads} == set(keys)
 
 
@@ -75,7 +75,7 @@ def test_threads_on_hidden_changes_are_shown() -> None:
 def test_no_change_with_meaning_is_hidden(pair: tuple[Document, Document], split: bool) -> None:
     old, new = pair
     changed = diff(old, new)
-    compared = PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
+    compared = PageComparison(changed, old, new, change_kinds=ChangeKinds(changed.entries))
     everything, some = (chunks_of(compared, only_meaning=each, split=split) for each in (False, True))
     assert all(chunk.kinds for chunk in everything.chunks if chunk.change_number >= 0)
     shown, rest = (

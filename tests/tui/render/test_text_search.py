@@ -37,7 +37,7 @@ def test_text_across_a_line_break_is_found() -> None:
     (chunk,) = split_into_chunks(blocks)
     lines = render_chunk(context, chunk, 30)
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
-    assert len(finds) == len({mark.nth for mark in match_spans(lines, "GROSSE STRASSE")}) == 20
+    assert len(finds) == len({mark.match_number for mark in match_spans(lines, "GROSSE STRASSE")}) == 20
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_only_visible_text_is_found(page: str, needle: str) -> None:
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find(needle) if find is not None]
     context = LayoutContext(Styles.plain(), ViewState(), render_block)
     lines = [line for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76)]
-    assert len(finds) == len({mark.nth for mark in match_spans(lines, needle)}) == 1
+    assert len(finds) == len({mark.match_number for mark in match_spans(lines, needle)}) == 1
 
 
 API = (
@@ -110,5 +110,5 @@ def test_shown_text_of_attributes_is_found(page: str, needle: str, count: int) -
         if find is not None and not view_state.hides(find.path)
     ]
     lines = [line for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76)]
-    assert len({mark.nth for mark in match_spans(lines, needle)}) == count
+    assert len({mark.match_number for mark in match_spans(lines, needle)}) == count
     assert len(finds) == count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.tui.resources.roles import Person, RoleScope, access_sentence, role_sources
+from octavo.tui.resources.roles import Person, RoleScope, role_reason, role_sources
 
 JUN = Person("jun", "Jun", "read", frozenset({"docs"}))
 ADMIN = Person("ada", "Ada", "admin")
@@ -12,11 +12,11 @@ HERE = "Saltmarsh"
 
 def explain(person: Person, *chain: RoleScope) -> str:
     sources = role_sources(person, chain, HERE)
-    return access_sentence(person, chain, HERE, sources[0].role if sources else None)
+    return role_reason(person, chain, HERE, sources[0].role if sources else None)
 
 
 def test_role_given_directly_is_named() -> None:
-    space = RoleScope("api", "Payments API", people={"jun": "create"})
+    space = RoleScope("api", "Payments API", member_roles={"jun": "create"})
     assert explain(JUN, space) == (
         "Jun can merge, review, edit, comment, and read in Payments API: Creator here, given directly to Jun."
     )
@@ -37,7 +37,11 @@ def test_role_in_the_collection_through_a_team_is_named() -> None:
 
 
 def test_role_in_an_outer_collection_is_named() -> None:
-    chain = RoleScope("api", "Payments API"), RoleScope("pay", "Pay"), RoleScope("all", "All", people={"gus": "review"})
+    chain = (
+        RoleScope("api", "Payments API"),
+        RoleScope("pay", "Pay"),
+        RoleScope("all", "All", member_roles={"gus": "review"}),
+    )
     assert explain(GUEST, *chain) == (
         "Gus can review, edit, comment, and read in Payments API: Reviewer in the collection All, which contains Pay, given directly to Gus."
     )
@@ -69,8 +73,8 @@ def test_admin_always_has_access() -> None:
 
 def test_highest_role_counts_and_other_roles_are_listed() -> None:
     chain = (
-        RoleScope("api", "API", people={"jun": "comment"}),
-        RoleScope("pay", "Pay", people={"jun": "edit"}, teams={"docs": ("Docs", "create")}),
+        RoleScope("api", "API", member_roles={"jun": "comment"}),
+        RoleScope("pay", "Pay", member_roles={"jun": "edit"}, teams={"docs": ("Docs", "create")}),
     )
     found = role_sources(JUN, chain, HERE)
     assert [(each.kind, each.role) for each in found] == [
@@ -86,15 +90,15 @@ def test_user_without_access_is_told_why() -> None:
         "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that they have been given."
     )
     left = Person("jun", "Jun", "admin", is_disabled=True)
-    assert explain(left, RoleScope("api", "API", people={"jun": "edit"})) == (
+    assert explain(left, RoleScope("api", "API", member_roles={"jun": "edit"})) == (
         "Jun has no access to API. The account of Jun is disabled in Saltmarsh and has no access."
     )
 
 
 def test_unexplained_role_has_no_explanation() -> None:
     chain = RoleScope("api", "API", None), RoleScope("pay", "Pay", load_error="You may not see it.")
-    assert access_sentence(JUN, chain, HERE, "edit") == (
+    assert role_reason(JUN, chain, HERE, "edit") == (
         "Jun can edit, comment, and read in API as Editor. The server does not say where this role comes from. "
         "Could not load the roles given in Pay (You may not see it.)."
     )
-    assert "what the role owner allows" in access_sentence(JUN, chain, HERE, "owner")
+    assert "what the role owner allows" in role_reason(JUN, chain, HERE, "owner")

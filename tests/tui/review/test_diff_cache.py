@@ -101,7 +101,7 @@ async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -
     assert len(review.built) == len(review.pages) == 8
     requests = len(review.gate.requests)
     assert requests == 14, "a new or deleted page needs one request, and a changed page needs two"
-    found = await review.comparisons.compare(review.pages["Page 3"])
+    found = await review.comparisons.load_diff(review.pages["Page 3"])
     assert found.new.source == "# Page 3\n\nOther words of it.\n"
     size = review.comparisons.sizes[review.pages["Page 3"].key]
     assert (size.added, size.removed) == (2, 1)
@@ -113,7 +113,7 @@ async def test_shown_page_is_compared_before_prefetched_pages(review: Review) ->
     review.comparisons.prefetch(review.pages.values())
     await review.wait_for_requests("Page 0", 2)
     assert review.count_requests("Page 5") == 0
-    wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
+    wanted = asyncio.create_task(review.comparisons.load_diff(review.pages["Page 5"]))
     await review.wait_for_requests("Page 5", 2)  # while the gate still holds back the earlier pages
     review.gate.release()
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
@@ -128,7 +128,7 @@ async def test_prefetched_pages_have_low_priority_until_they_are_shown(review: R
     later = fetch_in_background(review, "Page 3")
     await asyncio.sleep(0.1)
     assert [review.count_requests(f"Page {number}") for number in (0, 1, 3)] == [2, 2, 0]
-    wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 1"]))
+    wanted = asyncio.create_task(review.comparisons.load_diff(review.pages["Page 1"]))
     await asyncio.sleep(0.1)
     assert review.count_requests("Page 3") == 2, "a page that is shown uses no place of the background"
     review.gate.release()
@@ -149,7 +149,7 @@ async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(turns: int
         review.comparisons.prefetch([page])
         for _ in range(turns):
             await asyncio.sleep(0)
-        await review.comparisons.compare(page)
+        await review.comparisons.load_diff(page)
 
     wanted = asyncio.create_task(show())
     await asyncio.sleep(0.1)
@@ -174,24 +174,24 @@ async def test_failed_prefetch_stops_the_prefetching(review: Review) -> None:
     await review.settle()
     assert len(review.gate.requests) <= 6
     review.gate.errors.clear()
-    assert not (await review.comparisons.compare(review.pages["Page 4"])).diff.is_empty
+    assert not (await review.comparisons.load_diff(review.pages["Page 4"])).diff.is_empty
 
 
 async def test_failed_diff_of_the_shown_page_raises(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(2))
     with pytest.raises(ApiError, match="network is down"):
-        await review.comparisons.compare(review.pages["Page 4"])
+        await review.comparisons.load_diff(review.pages["Page 4"])
 
 
 async def test_other_sides_clear_the_cache(review: Review) -> None:
     page = review.pages["Page 1"]
-    await review.comparisons.compare(page)
+    await review.comparisons.load_diff(page)
     revisions = review.comparisons._revisions
     assert revisions is not None
     assert revisions.old is not None
     review.comparisons.set_revisions(ComparedRevisions(revisions.old, revisions.old, "itself"))
     assert review.comparisons.cached(page) is None
-    assert (await review.comparisons.compare(page)).diff.is_empty
+    assert (await review.comparisons.load_diff(page)).diff.is_empty
 
 
 async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     assert reloaded.load("two") == "one", "the revision of the last visit must be returned for a comparison"
     assert reloaded.viewed_keys == frozenset()
     reloaded.toggle("d")
-    reloaded.keep_unchanged({"a", "x"})
+    reloaded.renew({"a", "x"})
     assert reloaded.viewed_keys == {"c", "d"}
     assert reloaded.changed_since_viewed == {"a"}
     assert reloaded.toggle("a")
@@ -227,7 +227,7 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     assert last.load("two") is None
     assert last.viewed_keys == {"a", "c", "d"}
     assert last.load("three") == "two"
-    last.keep_unchanged(None)
+    last.renew(None)
     assert last.viewed_keys == frozenset(), "without a comparison, no mark may be kept"
     assert last.changed_since_viewed == {"a", "c", "d"}
     state.close()
@@ -258,10 +258,10 @@ def test_viewed_marks_of_two_instances_are_all_kept(tmp_path: Path) -> None:
     one.load("one")
     assert one.viewed_keys == other.viewed_keys == {"a", "b"}
     assert one.load("two") == other.load("two") == "one"
-    one.keep_unchanged({"a"})
+    one.renew({"a"})
     assert one.toggle("a")
     one_state.write_now(lambda db: None)
-    other.keep_unchanged({"a"})
+    other.renew({"a"})
     other_state.write_now(lambda db: None)
     assert other.viewed_keys == {"a", "b"}, "the page was viewed again in the other instance"
     one_state.close()
@@ -282,11 +282,11 @@ def test_viewed_marks_are_kept_without_a_revision() -> None:
 async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     page = review.pages["Page 2"]
     review.gate.hold()
-    first = asyncio.create_task(review.comparisons.compare(page))
+    first = asyncio.create_task(review.comparisons.load_diff(page))
     await asyncio.sleep(0.01)
     first.cancel()
     # This call comes in the same pass of the event loop.
-    second = asyncio.create_task(review.comparisons.compare(page))
+    second = asyncio.create_task(review.comparisons.load_diff(page))
     await asyncio.sleep(0.01)
     review.gate.release()
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
@@ -295,7 +295,7 @@ async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
 async def test_page_with_another_kind_of_change_is_compared_again(review: Review) -> None:
     page = review.pages["Page 2"]
     deleted = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
-    assert (await review.comparisons.compare(deleted)).new.source == ""
+    assert (await review.comparisons.load_diff(deleted)).new.source == ""
     assert review.comparisons.cached(page) is None
     review.comparisons.prefetch([page])
     await review.settle()

@@ -109,7 +109,7 @@ async def test_merge_is_reverted_completely(live: Live, editor: SpaceEditor, wor
     of = await merge_changes(editor, work)
     assert await content_of_main(editor) != before
     plan, made = await revert(live, editor, of)
-    assert sorted(plan.lines) == sorted(lines)
+    assert sorted(plan.page_lines) == sorted(lines)
     assert (plan.not_reverted, made.titles_with_conflicts) == ((), ())
     assert await content_of_main(editor) == before
 
@@ -224,7 +224,7 @@ async def test_new_page_is_deleted_after_its_subpage_was_moved_out_of_it(live: L
     await editor.edit(at, update((await ids_of(editor))["Gamma"], into=new))
     await editor.merge(at)
     plan, _ = await revert(live, editor, await editor.get(at))
-    assert (sorted(plan.lines), plan.not_reverted) == (["→ Gamma", "− New"], ())
+    assert (sorted(plan.page_lines), plan.not_reverted) == (["→ Gamma", "− New"], ())
     assert await content_of_main(editor) == before
 
 
@@ -235,7 +235,7 @@ async def test_page_is_restored_although_its_parent_was_deleted_after_the_merge(
     of = await merge_changes(editor, lambda ids: [DeletePage(page=ids["Below"]), update(ids["Alpha"], at=3)])
     await merge_changes(editor, lambda ids: [DeletePage(page=ids["Gamma"])])
     plan, _ = await revert(live, editor, of)
-    assert sorted(plan.lines) == ["+ Below", "→ Alpha"]
+    assert sorted(plan.page_lines) == ["+ Below", "→ Alpha"]
     assert ids["Below"] in (await ids_of(editor)).values()
 
 
@@ -243,7 +243,7 @@ async def test_files_cannot_be_reverted(live: Live, editor: SpaceEditor) -> None
     file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
     of = await merge_changes(editor, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
     plan, _ = await revert(live, editor, of)
-    assert plan.lines == ["~ Beta"]
+    assert plan.page_lines == ["~ Beta"]
     assert plan.not_reverted == ("a.txt: files cannot be reverted",)
 
 

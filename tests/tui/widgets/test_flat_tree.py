@@ -67,7 +67,7 @@ def test_node_has_its_ancestors_and_descendants(shape: list[object]) -> None:
         path = tree.path(node.key)
         assert path[-1] is node
         assert all(child in parent.children for parent, child in pairwise(path))
-        assert tree.branches(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
+        assert tree.expandable_nodes(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
     assert tree.path("none") == ()
 
 

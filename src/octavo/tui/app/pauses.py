@@ -37,7 +37,7 @@ _FULL_THRESHOLD = 10
 """Number of middle collections after which Python collects all generations."""
 
 
-class Garbage:
+class GarbageCollector:
     """Collects garbage while the user presses no keys."""
 
     def __init__(self, app: App[Any]) -> None:
@@ -120,7 +120,7 @@ class Teardown:
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """When a widget is removed, it is unsubscribed from all `signals` of the app."""
         self._app, self.workers, self._signals = app, Workers(app), signals
-        self.garbage = Garbage(app)
+        self.garbage = GarbageCollector(app)
 
     def on_removal(self, removed_nodes: set[DOMNode]) -> None:
         """End the workers and subscriptions of `removed_nodes`, which are about to be removed."""
@@ -156,7 +156,7 @@ PRELOADED_MODULES = (
 class Preloading:
     """Imports `PRELOADED_MODULES` after the first key or after a pause, so that the views in them open fast."""
 
-    def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
+    def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: GarbageCollector) -> None:
         """`is_loading` returns True while data is loading. The imports begin when loading ends, but at the latest after
         `MAX_IDLE_WAIT` seconds. After the imports, `garbage.start` is called."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage

@@ -35,7 +35,7 @@ from octavo.tui.core.view import View
 from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.reader.reading_position import ReadingPositions
 from octavo.tui.terminal.display import simplify_emoji
-from octavo.tui.terminal.textual_internals import is_whole, painted_rows
+from octavo.tui.terminal.textual_internals import is_fully_mounted, painted_rows
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -109,7 +109,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
 
     async def show() -> None:
         content = await _switch_to_content(shell, route)
-        if is_whole(content):
+        if is_fully_mounted(content):
             content.spaces.open_requested_route()
             if route.block_or_anchor:
                 content.page_view.focus()  # The next keys then act on the block that the route names.
@@ -122,13 +122,13 @@ def _go_to_collection(shell: Shell, route: ToCollection) -> None:
 
     async def show() -> None:
         content = await _switch_to_content(shell)
-        if not is_whole(content):
+        if not is_fully_mounted(content):
             return  # The app is exiting.
         content.open_space.nav.show_tree("spaces", content.open_space.space, takes_focus=True)
         tree, collections = content.open_space.nav.spaces_tree, content.subscriptions.operation("collections")
         if not tree.select_hidden(route.collection_id) and collections is not None:
             await shell.session.live.refresh(collections)  # The list may not be loaded yet, or be out of date.
-        if is_whole(content) and not tree.select_hidden(route.collection_id):
+        if is_fully_mounted(content) and not tree.select_hidden(route.collection_id):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )
@@ -145,7 +145,7 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
         admin_view = cast("BrowserScreen", shell.screen_stack[0])
-        if is_whole(admin_view):
+        if is_fully_mounted(admin_view):
             admin_view.pending_navigation.open_item(kind, key, "everyone with access")
 
     shell.background(show())
@@ -298,7 +298,7 @@ class PictureRecorder:
     @property
     def _start_view(self) -> StartView | None:
         screen = self._app.screen
-        return screen if is_whole(screen) and isinstance(screen, StartView) else None
+        return screen if is_fully_mounted(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
         """Return what determines how the next start looks, such as the page and the theme. Empty without a session."""

@@ -17,7 +17,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import bindings_of_key, is_whole
+from octavo.tui.terminal.textual_internals import bindings_of_key, is_fully_mounted
 from octavo.tui.widgets.commands import HostApp, opens_input
 from octavo.tui.widgets.delay import Delay
 
@@ -29,7 +29,7 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 """Keys other than letters that belong to typed text."""
 PAUSE = 0.5
 """After this many seconds without a key, the next key no longer belongs to the text that was typed before."""
-RETRY_INTERVAL = 0.05
+CHECK_INTERVAL = 0.05
 """Seconds to wait for a callback or a task before the next check. A removed widget may have lost the callback."""
 MAX_LOOP_WAIT = 3.0
 """After this many seconds, ctrl+q no longer waits for a message loop that does not react."""
@@ -145,12 +145,12 @@ class TypeAhead:
                 await self._dispatch(event)
 
     async def finish(self) -> None:
-        """Wait until the focused widget has handled all events so far, but at most `RETRY_INTERVAL` seconds."""
+        """Wait until the focused widget has handled all events so far, but at most `CHECK_INTERVAL` seconds."""
         focused, all_handled = self._app.focused if self._app.screen_stack else None, asyncio.Event()
         if focused is not None:
             _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], all_handled.set)
             with suppress(TimeoutError):
-                async with asyncio.timeout(RETRY_INTERVAL):
+                async with asyncio.timeout(CHECK_INTERVAL):
                     await all_handled.wait()
 
     @property
@@ -180,7 +180,7 @@ class TypeAhead:
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
         """Return True if the user saw `screen` at the time of a mouse event."""
-        if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
+        if not is_fully_mounted(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
             return False
@@ -237,7 +237,7 @@ class TypeAhead:
                     _call_in_turn([*pumps, screen, self._app], all_handled.set)
                     pumps = []
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(RETRY_INTERVAL):
+                    async with asyncio.timeout(CHECK_INTERVAL):
                         await all_handled.wait()
                 if current_time() > end_time and screen is not None and (keys := self._keys_of_app(screen)):
                     self._queue = keys[:1]
@@ -256,9 +256,9 @@ class TypeAhead:
                     self._drop(number)
                     del self._queue[:is_escape]
                     task.cancel()
-                    await asyncio.wait([task], timeout=RETRY_INTERVAL)
+                    await asyncio.wait([task], timeout=CHECK_INTERVAL)
                     return
-            await asyncio.sleep(RETRY_INTERVAL)
+            await asyncio.sleep(CHECK_INTERVAL)
         if self._screen is screen:
             self._drop(len(self._queue))
             self.text.ignore()

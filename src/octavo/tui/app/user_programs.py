@@ -50,7 +50,7 @@ from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.limited_programs import ProgramFailed, run_cancellable, run_on_item, start_failure
-from octavo.tui.terminal.textual_internals import is_whole, write_to_terminal
+from octavo.tui.terminal.textual_internals import is_fully_mounted, write_to_terminal
 from octavo.tui.widgets.commands import Command, Commands, add_commands, key_name, normal_keys, own_bindings
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.row_list import RowList
@@ -333,7 +333,7 @@ class _Runner:
     def _target(self, program: CustomCommand) -> CommandTarget | None:
         view = current_view(self._app)
         # The key bar asks for the target even while the view has no widgets yet.
-        targets = find_targets(view) if view is not None and is_whole(view) else {}
+        targets = find_targets(view) if view is not None and is_fully_mounted(view) else {}
         return next((targets[kind] for kind in ITEM_KINDS if kind in program.item_kinds and kind in targets), None)
 
     def _why_not(self, program: CustomCommand) -> str | None:

@@ -33,7 +33,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import report_missing_threads
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
@@ -45,7 +45,7 @@ _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_
 
 
 def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
-    is_too_short = not view.active_filters.filters and view.section_count < 2
+    is_too_short = not view.active_filters.filters and view.tab_thread_count < 2
     return "There are too few threads in this list to filter." if is_too_short else None
 
 
@@ -103,7 +103,7 @@ class CommentsScreen(ListView[Thread]):
     def __init__(self) -> None:
         super().__init__()
         self.threads = ThreadLoader(self, self.redraw_list)
-        self.section_count = 0
+        self.tab_thread_count = 0
         """Number of threads in the current tab, before the filters."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
@@ -156,7 +156,7 @@ class CommentsScreen(ListView[Thread]):
         self._bulk_changed_ids |= {row.comment.id for row in self.selected_rows}
         self.rows.selection.clear()
 
-    def _redraw_discarded(self) -> None:
+    def _redraw_if_failure_discarded(self) -> None:
         """Redraw the list if a failed write was discarded. The server sends no response that would redraw it."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
@@ -179,7 +179,7 @@ class CommentsScreen(ListView[Thread]):
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._load)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_sources())
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._redraw_discarded())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._redraw_if_failure_discarded())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
             self._load(self.shell.workspace.organization)
@@ -213,9 +213,9 @@ class CommentsScreen(ListView[Thread]):
             )
             for tab in tabs.tabs
         )
-        section_threads = [each for each in threads if thread_filters.is_in_section(each, tabs.current, my_id)]
-        self.section_count = len(section_threads)
-        visible_threads = filter_items(section_threads, self.active_filters.filters)
+        tab_threads = [each for each in threads if thread_filters.is_in_section(each, tabs.current, my_id)]
+        self.tab_thread_count = len(tab_threads)
+        visible_threads = filter_items(tab_threads, self.active_filters.filters)
         self._discussion_headings = thread_filters.discussion_headings(visible_threads)
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
@@ -267,7 +267,7 @@ class CommentsScreen(ListView[Thread]):
         if count < total:
             count_text = f"{count} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
         elif self.active_filters.filters and not self.rows.query_text:
-            count_text = f"{len(self.rows.items)} of {self.section_count}"
+            count_text = f"{len(self.rows.items)} of {self.tab_thread_count}"
         status_parts = [
             "Comments",
             next((each.name.lower() for each in self.tabs.tabs if each.key == self.tabs.current), ""),
@@ -332,7 +332,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def _redraw_threads(self) -> None:
-        if is_whole(self):
+        if is_fully_mounted(self):
             self.rows.redraw()
             self._draw_thread()
 

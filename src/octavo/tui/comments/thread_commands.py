@@ -126,7 +126,7 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
     on_queued()
 
 
-def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
+def reply_to_all(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
     """Open the composer for a reply to each thread of `selection`. For the action `reply_resolve`, the threads are also
     resolved. Call `on_queued` when the replies are queued."""
     threads, is_resolving = selection.threads, selection.action == "reply_resolve"
@@ -335,11 +335,13 @@ THREAD: Commands[ThreadTarget] = Commands(
         _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, acts_at_once=True,
                 title_now=_resolve_label, run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=resolve),
         _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
-                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=reply),
+                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread),
+                run_selected=reply_to_all),
         _single_command("new", "C", "Comment on page", "Comment on this thread's page",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
         _bulk_command("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
-                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), run_selected=reply),
+                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True),
+                run_selected=reply_to_all),
         _bulk_command("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
                 run_one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), run_selected=react),
         _single_command("edit", "e", "Edit", "Edit your comment",

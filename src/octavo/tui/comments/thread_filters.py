@@ -13,7 +13,7 @@ from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.documents.suggestions import mentions_user, one_line_text
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.row_list import ItemFilter, RowHeading, RowList
 from octavo.tui.widgets.short_texts import long_age, plural
 
@@ -193,7 +193,7 @@ class ThreadSearchText:
         finally:
             self._is_loading = False
         self._is_current = True
-        if replies != self._replies and is_whole(rows):
+        if replies != self._replies and is_fully_mounted(rows):
             self._replies = replies
             rows.search_texts.discard()
             rows.apply_filter()

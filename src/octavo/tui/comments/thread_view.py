@@ -31,7 +31,7 @@ from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, StyledText, truncate, wrap
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
+from octavo.tui.terminal.textual_internals import is_being_removed, is_fully_mounted
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import as_clause, long_age, plural
 from octavo.tui.widgets.text_widgets import ScrollWidget, scroll_by_page
@@ -219,7 +219,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         styles = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
-        if is_whole(self) and styles != self._line_styles:
+        if is_fully_mounted(self) and styles != self._line_styles:
             self._line_styles = styles
             self._lay_out()
 
@@ -232,7 +232,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def watch_show_vertical_scrollbar(self) -> None:
         # The scroll bar appears after the layout, and takes a column from the text.
-        if is_whole(self):
+        if is_fully_mounted(self):
             self._lay_out()
 
     def _lay_out(self) -> None:
@@ -245,7 +245,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._lines += self._heading_lines(self.comment, width) if self._title else []
             replies = self._replies.value.items if self._replies.value else ()
             messages: list[Comment | Reply] = [self.comment, *replies]
-            new_from = self._first_new_index(messages)
+            new_from = self._index_after_own_message(messages)
             for index, message in enumerate(messages):
                 first_line = len(self._lines)
                 self._lines += self._message_lines(message, width, is_new=index >= new_from)
@@ -260,7 +260,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
         self.refresh_bindings()
-        if is_whole(self):
+        if is_fully_mounted(self):
             self.post_message(self.Updated())
 
     def _heading_lines(self, comment: Comment, width: int) -> list[Line]:
@@ -313,7 +313,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             lines.append(Line([StyledText(" " * (indent + 2)), StyledText(reactions_text, styles.muted)]))
         return lines
 
-    def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
+    def _index_after_own_message(self, messages: Sequence[Comment | Reply]) -> int:
         """Return the index after your last message. `len(messages)` if you wrote none, or if the thread is not open."""
         me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]

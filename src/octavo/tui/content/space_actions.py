@@ -35,7 +35,7 @@ from octavo.tui.widgets.short_texts import InfoRow, long_age, plural
 Action = Callable[[], object]
 
 
-def create(app: Shell, target: SpaceTarget) -> None:
+def open_create_picker(app: Shell, target: SpaceTarget) -> None:
     """Ask whether to create a space or a collection, and where. Then open the form for the new item."""
     organization_ref, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []

@@ -335,7 +335,8 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
     "spaces",
     (
         Command("create", "ctrl+n", "New space", "Create a space or collection", writes=True,
-                run=lazy("octavo.tui.content.space_actions:create"), why_not=lambda _, target: target.why_not_create()),
+                run=lazy("octavo.tui.content.space_actions:open_create_picker"),
+                why_not=lambda _, target: target.why_not_create()),
         Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
                 run=lazy("octavo.tui.content.space_actions:edit_settings"), why_not=lambda _, target: target.why_not("edit")),
         Command("move", "M", "Move", "Move the space or collection elsewhere", writes=True,

@@ -134,7 +134,7 @@ class Subscriptions:
     def is_on_current_screen(self) -> bool:
         """True if the widget is on an open dialog or on the screen behind the dialogs, and is not being removed."""
         owner = self._owner
-        if not internals.is_whole(owner):
+        if not internals.is_fully_mounted(owner):
             return False
         stack = owner.app.screen_stack
         first_index = max((index for index, screen in enumerate(stack) if not screen.is_modal), default=0)

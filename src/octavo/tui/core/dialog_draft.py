@@ -23,7 +23,7 @@ class DialogDraft:
     def __init__(self, app: Shell, key: str, edited: str | None = None, start: str = "") -> None:
         self._app, self.key, self._edited, self._initial = app, key, edited, edited or start
         self._drafts = app.session.drafts
-        self._has_conflict = False
+        self._has_added_markers = False
         """True if `merged_text` has added conflict markers, now or when the user opened the draft before. A quote of
         such markers is no conflict, so the draft's text does not tell."""
 
@@ -59,11 +59,11 @@ class DialogDraft:
         had_conflict = bool(state.get_value(f"conflict {self.key}"))
         if base is not None:
             merged_text = str(_merge_with_markers(base, self._edited, text))
-            self._has_conflict = _count_edge_markers(merged_text) > _count_edge_markers(text)
+            self._has_added_markers = _count_edge_markers(merged_text) > _count_edge_markers(text)
             text = merged_text
-        self._has_conflict = (self._has_conflict or had_conflict) and self._has_new_markers(text)
-        if self._has_conflict != had_conflict:
-            state.set_value(f"conflict {self.key}", self._has_conflict)
+        self._has_added_markers = (self._has_added_markers or had_conflict) and self._has_new_markers(text)
+        if self._has_added_markers != had_conflict:
+            state.set_value(f"conflict {self.key}", self._has_added_markers)
         return text
 
     def _has_new_markers(self, text: str) -> bool:
@@ -71,7 +71,7 @@ class DialogDraft:
 
     def why_not_resolved(self, text: str) -> str | None:
         """Return a sentence if `text` still has conflict markers of `merged_text`. None if the conflict is resolved."""
-        is_unresolved = self._has_conflict and self._has_new_markers(text)
+        is_unresolved = self._has_added_markers and self._has_new_markers(text)
         return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if is_unresolved else None
 
     @property

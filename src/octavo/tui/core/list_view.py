@@ -22,7 +22,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View, is_covered, show_load_error
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
@@ -151,7 +151,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def action_command(self, id: str) -> object:
-        if is_whole(self):
+        if is_fully_mounted(self):
             acted_at, self._acted_at = self._acted_at, monotonic()
             replaced_at, self.rows.replaced_at = self.rows.replaced_at, -inf
             earliest_time = max(acted_at + OWN_ACTION_SECONDS, self._acted_at - REPLACEMENT_SECONDS)

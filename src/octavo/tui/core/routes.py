@@ -11,7 +11,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from octavo.api.operation import ChangeRequestRef, CollectionRef, SpaceRef
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -185,7 +185,7 @@ class NavigationHistory:
 
     def _current_location(self) -> ViewLocation | None:
         stack = self._app.screen_stack
-        if not stack or not can_return_to(base_screen := stack[0]) or not is_whole(base_screen):
+        if not stack or not can_return_to(base_screen := stack[0]) or not is_fully_mounted(base_screen):
             return None
         screens = tuple(each for each in stack[1:] if can_return_to(each))
         return ViewLocation(self._app.current_mode, screens, getattr(base_screen, "current_visit", None))

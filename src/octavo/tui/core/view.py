@@ -69,7 +69,7 @@ _TOP_BAR_LAYOUTS = (
     _TopBarLayout("current name", True, 0),
 )
 """Layouts that the top bar tries, the widest first. It uses the first that fits."""
-_ACCOUNT_LAYOUTS = (*_TOP_BAR_LAYOUTS[:2], _TopBarLayout("names and counts", False, 8))
+_LAYOUTS_WITH_ACCOUNT = (*_TOP_BAR_LAYOUTS[:2], _TopBarLayout("names and counts", False, 8))
 """Layouts that the top bar tries first, with the account. With `_TOP_BAR_LAYOUTS`, it may leave out the account."""
 
 _PATH_SEPARATOR = " › "
@@ -141,8 +141,8 @@ class TopBar(_Bar):
             if status.text.startswith(("● ", "○ cached ")):
                 right_parts = shortest_parts
         layouts = (
-            (_ACCOUNT_LAYOUTS[0], [self._right_part(status, shows_account=True, shows_user=True)]),
-            *((layout, parts_with_account) for layout in _ACCOUNT_LAYOUTS),
+            (_LAYOUTS_WITH_ACCOUNT[0], [self._right_part(status, shows_account=True, shows_user=True)]),
+            *((layout, parts_with_account) for layout in _LAYOUTS_WITH_ACCOUNT),
             *((layout, right_parts if layout.title_length else shortest_parts) for layout in _TOP_BAR_LAYOUTS),
         )
         for layout, candidates in layouts:

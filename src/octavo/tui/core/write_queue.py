@@ -247,7 +247,7 @@ class WriteQueue:
         """Add a step to the undo history for a write that cannot be undone. Undoing the step only shows `reason`."""
         self._add_step(reason)
 
-    def set_undo(self, undo: DirectUndo) -> None:
+    def add_undo(self, undo: DirectUndo) -> None:
         """Add `undo`, a request that undoes a write, to the undo history."""
         self._add_step(undo)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from octavo.data.queries import UNDECIDED
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_space
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -92,13 +92,13 @@ class PageEditing:
             await start()
         finally:
             self._is_opening = False
-            if is_whole(self._view):
+            if is_fully_mounted(self._view):
                 self.pages.refresh_editor_drafts()
 
     def _on_editing_ended(self, page_id: str, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
             self.pages.show_saved_page(change_request, page_id)
-        elif is_whole(self._view):
+        elif is_fully_mounted(self._view):
             self.pages.refresh_editor_drafts()
 
     def show_menu(self) -> None:

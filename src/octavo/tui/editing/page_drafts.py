@@ -151,7 +151,7 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
         result, note = external_editor.read_back(path), external_editor.read_note(path)
         # A rejected text stays in its file, which the activity list shows.
         if isinstance(result, external_editor.Edited) and not (note and note.reason):
-            draft, opened_at = drafts.get(key), external_editor.note_time(path)
+            draft, opened_at = drafts.get(key), external_editor.note_timestamp(path)
             is_known = draft is not None and draft.text.text == result.text
             # With a draft, save even a text that equals the page: the user may have undone the draft in the editor.
             if result.text.strip() and not is_known and (draft or not await _is_unchanged(app, key, result.text)):

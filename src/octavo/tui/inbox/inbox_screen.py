@@ -42,7 +42,7 @@ from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.review.request_status import StatusLoader
 from octavo.tui.review.status_changes import RequestTarget
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
@@ -454,7 +454,7 @@ class InboxScreen(ListView[InboxRow]):
         self._preview_delay.start(row_commands.READ_DELAY, mark_read)
 
     def _redraw_status(self, request_id: str) -> None:
-        if is_whole(self):
+        if is_fully_mounted(self):
             self.rows.redraw()
             self.row_preview.summary.status_changed(request_id)
 
@@ -487,7 +487,7 @@ class InboxScreen(ListView[InboxRow]):
             self.rows.go_to(key)
 
     def refresh_data(self) -> None:
-        self.statuses.drop_outdated()
+        self.statuses.drop_for_reload()
         super().refresh_data()
         self.row_preview.thread.refresh_replies()
         if self.feed.loader is not None:

@@ -283,7 +283,7 @@ class DiffContents(Contents):
             section.threads,
             section.heading.title,
             side_by_side=self.current_layout == "sides",
-            kinds=section.compared.kinds,
+            kinds=section.compared.change_kinds,
             only_meaning=self.only_meaning,
         )
 

@@ -117,7 +117,7 @@ class DiffNavigation:
         """Indexes of the chunks that belong to the page under the cursor."""
         return range(len(self.contents.shown_diff.chunks))
 
-    def edge_index(self, step: int) -> int:
+    def search_start_index(self, step: int) -> int:
         """Return the index where a search starts: before the first chunk (-1), or if `step` is -1, after the last."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
@@ -297,7 +297,9 @@ class DiffNavigation:
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
-        start, block = (selected.chunk_index, selected.block) if selected is not None else (self.edge_index(step), None)
+        start, block = (
+            (selected.chunk_index, selected.block) if selected is not None else (self.search_start_index(step), None)
+        )
         span = self._next_thread(start, block, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
@@ -306,7 +308,9 @@ class DiffNavigation:
     def go_to_finding(self, step: int) -> bool:
         """Go to the next check finding (1) or to the previous one (-1). Return False if there is none."""
         selected = self.cursor.selected_span()
-        start, block = (selected.chunk_index, selected.block) if selected is not None else (self.edge_index(step), None)
+        start, block = (
+            (selected.chunk_index, selected.block) if selected is not None else (self.search_start_index(step), None)
+        )
         spans = self._thread_rows(start, block, step)
         span = next((span for span in spans if span.block.key.startswith(FINDING_PREFIX)), None)
         if span is not None:
@@ -345,7 +349,7 @@ class DiffNavigation:
             self.pane.find_bar.step(step)
             return
         selected = self.cursor.selected_span()
-        span = self._change_from(selected.chunk_index if selected is not None else self.edge_index(step), step)
+        span = self._change_from(selected.chunk_index if selected is not None else self.search_start_index(step), step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
@@ -527,7 +531,7 @@ DIFF_THREAD_COMMANDS: Commands[DiffNavigation] = Commands(
     ),
     find_target=lambda view: view.navigation,
 )  # fmt: skip
-ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
+ORDER_AND_FILTER_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("risk_order", "S", "Sort by risk", "Switch between the order of the page and by risk",

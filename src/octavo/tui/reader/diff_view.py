@@ -23,7 +23,7 @@ from octavo.tui.reader.diff_navigation import (
     DIFF_THREAD_COMMANDS,
     LAYOUT_COMMANDS,
     NON_BLOCK_KINDS,
-    ORDER_COMMANDS,
+    ORDER_AND_FILTER_COMMANDS,
     DiffNavigation,
 )
 from octavo.tui.reader.find_bar import FIND_COMMANDS
@@ -35,7 +35,7 @@ from octavo.tui.reader.reading_pane import (
     BlockCommands,
     LoadingState,
     Reader,
-    unless_empty,
+    disabled_while_empty,
 )
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
@@ -61,7 +61,7 @@ def _why_empty(view: DiffView) -> str:
     return view.state.why_empty("No changes to show.")
 
 
-_unless_empty = partial(unless_empty, name="diff", no_target=_why_empty)
+_disabled_while_empty = partial(disabled_while_empty, name="diff", no_target=_why_empty)
 
 
 _BLOCK_COMMANDS = (
@@ -127,19 +127,19 @@ class DiffLoadingState(LoadingState):
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
         self.pane = pane
-        self._next_subject = ""
+        self._loading_title = ""
         """Title of the page that is loading."""
         self._clear_delay = Delay(pane)
 
     def show_loading(self, subject: str) -> None:
         super().show_loading(subject)
-        self._next_subject = subject
+        self._loading_title = subject
         if self.pane.contents.has_content:
             self._clear_delay.start_once(CLEAR_DELAY, self._clear_and_wait)
 
     def _clear_and_wait(self) -> None:
         self.pane.clear()
-        super().show_loading(self._next_subject)
+        super().show_loading(self._loading_title)
 
     def fail(self, subject: str, cause: str) -> None:
         """Remove the page shown so far, and show that the page `subject` could not be loaded."""
@@ -169,11 +169,11 @@ class DiffView(Reader):
     )
     SEARCH_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _unless_empty(CHANGE_COMMANDS),
+        _disabled_while_empty(CHANGE_COMMANDS),
         DIFF_THREAD_COMMANDS,
-        _unless_empty(_BLOCK_COMMANDS.only("comment", "open")),
-        _unless_empty(ORDER_COMMANDS),
-        _unless_empty(LAYOUT_COMMANDS),
+        _disabled_while_empty(_BLOCK_COMMANDS.only("comment", "open")),
+        _disabled_while_empty(ORDER_AND_FILTER_COMMANDS),
+        _disabled_while_empty(LAYOUT_COMMANDS),
         FIND_COMMANDS.only("filter")
         .with_changed("filter", help="Find text in the diff", shown=False)
         .for_target(
@@ -181,15 +181,15 @@ class DiffView(Reader):
             name="diff",
             no_target=_why_empty,
         ),
-        _unless_empty(
+        _disabled_while_empty(
             HINT_COMMANDS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),
-        _unless_empty(READ_ON_COMMANDS),
-        _unless_empty(MOTION_COMMANDS),
-        _unless_empty(PAN_COMMANDS),
-        _unless_empty(_BLOCK_COMMANDS.only("yank")),
+        _disabled_while_empty(READ_ON_COMMANDS),
+        _disabled_while_empty(MOTION_COMMANDS),
+        _disabled_while_empty(PAN_COMMANDS),
+        _disabled_while_empty(_BLOCK_COMMANDS.only("yank")),
     )
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = Reader.DELAYED_COMMANDS | {"next_change", "prev_change"}
     contents: DiffContents

@@ -209,7 +209,7 @@ class FindBar(PanePart):
         self.viewport.contents.expand_to(match)
         lines = self.viewport.virtual_lines.lines(match.chunk_index)
         line, spans = self._line_and_spans_of(match, lines)
-        match_number = spans[0].nth if spans else -1
+        match_number = spans[0].match_number if spans else -1
         block = self.viewport.contents.block_at(lines[line], spans[0].start if spans else 0) if lines else None
         if block is not None:
             self.cursor.selected = (match.chunk_index, block)
@@ -236,11 +236,11 @@ class FindBar(PanePart):
             first_line, last_line = row_lines[0], row_lines[-1]
             matches = [each for each in matches if any(whole_block(block) is row for block in each.path)]
             spans = [each for each in spans if first_line <= each.line <= last_line]
-        shown_numbers = list(dict.fromkeys(span.nth for span in spans))
+        shown_numbers = list(dict.fromkeys(span.match_number for span in spans))
         if not shown_numbers:
             return first_line, []
         match_number = shown_numbers[min(matches.index(match) if match in matches else 0, len(shown_numbers) - 1)]
-        spans_of_match = [span for span in spans if span.nth == match_number]
+        spans_of_match = [span for span in spans if span.match_number == match_number]
         return spans_of_match[0].line, spans_of_match
 
     def _match_spans(self, chunk_index: int) -> list[MatchSpan]:
@@ -346,7 +346,11 @@ class FindBar(PanePart):
         spans: list[tuple[int, int, Style]] = []
         for match in self._match_spans(chunk_index):
             if match.line == number:
-                style = styles.current_match if (chunk_index, match.nth) == self._highlighted_match else styles.match
+                style = (
+                    styles.current_match
+                    if (chunk_index, match.match_number) == self._highlighted_match
+                    else styles.match
+                )
                 spans.append((match.start + margin, match.end + margin, style))
         return restyle(strip, spans)
 

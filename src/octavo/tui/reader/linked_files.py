@@ -21,7 +21,7 @@ from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.tui.core.session import Session
 from octavo.tui.render.deferred import AsyncCache, ThumbnailQuery
-from octavo.tui.render.layout_context import file_name
+from octavo.tui.render.layout_context import file_label
 from octavo.tui.terminal.display import ScaledPicture
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
@@ -83,7 +83,7 @@ async def locate_image(session: Session, at: ContentRef, target: links.Target) -
         case links.UrlLink(url=url):
             if not url.startswith("https://"):
                 raise ImageUnavailable("Octavo does not load images over an unencrypted connection (http).")
-            return ImageLocation(url, file_name(url))
+            return ImageLocation(url, file_label(url))
         case links.BrokenLink(reason=reason):
             raise ImageUnavailable(reason)
         case _:

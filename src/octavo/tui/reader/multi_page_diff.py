@@ -249,7 +249,7 @@ class MultiPageNavigation(DiffNavigation):
     def page_chunk_range(self) -> range:
         return self.contents.range_of(self.contents.page)
 
-    def edge_index(self, step: int) -> int:
+    def search_start_index(self, step: int) -> int:
         return self.page_chunk_range.start if step > 0 else self.page_chunk_range.stop
 
     @property

@@ -120,7 +120,7 @@ class PageThreads:
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
-    def block_at(self, span: BlockSpan) -> Block | None:
+    def marked_block_at(self, span: BlockSpan) -> Block | None:
         """Return the first visible block with open threads whose mark is shown at `span`. None if there is none."""
         return next(iter(self.marked_blocks(span, are_hidden=False)), None)
 
@@ -230,7 +230,7 @@ class PageContents(Contents):
                 render_block,
                 # In a narrow pane, a wide block leaves 4 cells free for the number at a thread mark.
                 available_width=available_width if width >= 60 else max(available_width, width - 4),
-                never_wraps_code=wraps_no_code,
+                ignores_code_wrap=wraps_no_code,
                 deferred=deferred,
                 source_of=self.block_markdown,
             )
@@ -354,7 +354,7 @@ class PageContents(Contents):
         return super().cursor_bar_column(line, block_ids)
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        return self.threads.block_at(span)
+        return self.threads.marked_block_at(span)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         return (span.block, *(block for block in blocks_around(self.viewport, span) if block.kind == "table"))

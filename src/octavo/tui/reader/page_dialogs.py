@@ -37,7 +37,7 @@ from octavo.tui.reader.viewport import app_of, explain
 from octavo.tui.render.deferred import DeferredContent, LinkTargets
 from octavo.tui.render.embeds import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.layout import LinkFollowed
-from octavo.tui.render.layout_context import file_name
+from octavo.tui.render.layout_context import file_label
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import document_of_row
 from octavo.tui.terminal import display
@@ -327,7 +327,7 @@ class ImageScreen(Dialog[None]):
         self.location, self._data, self.needs_permission = None, None, False
         self.query("#painted").remove()
         self.canvas.display = True
-        picture, name = self.picture, file_name(self.src)
+        picture, name = self.picture, file_label(self.src)
         numbering = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
         self.query_one(DialogFrame).set_border_texts(name or "Image", numbering)
         alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")

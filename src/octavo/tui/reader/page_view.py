@@ -31,7 +31,7 @@ from octavo.tui.reader.reading_pane import (
     READ_ON_COMMANDS,
     BlockCommands,
     Reader,
-    unless_empty,
+    disabled_while_empty,
 )
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import LinkDestination, link_destination
@@ -159,7 +159,7 @@ def _why_empty(page: PageView) -> str:
     return page.state.why_empty("This page is empty." if page.contents.has_content else "No page is open.")
 
 
-_for_page = partial(unless_empty, no_target=_why_empty)
+_for_page = partial(disabled_while_empty, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:

@@ -408,7 +408,7 @@ class LinePainter:
         return strip
 
 
-def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
+def disabled_while_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
     """Return a copy of `group` that is disabled while the pane has no lines. `changes` set other attributes."""
     find_target: Callable[[Any], Any] = group.find_target
     return group.for_target(lambda pane: find_target(pane) if len(pane.viewport.virtual_lines) else None, **changes)

@@ -114,7 +114,7 @@ def first_index(block: Block) -> int:
     return 0 if bounds is None else bounds.start
 
 
-def child_above(block: Block) -> Block | None:
+def child_above_slice(block: Block) -> Block | None:
     """Return the child just above a slice. None for the first slice, a slice that begins in a child, or no slice."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous

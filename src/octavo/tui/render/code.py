@@ -41,7 +41,7 @@ class CodeSize(NamedTuple):
     """Number and widths of the lines in a code block."""
 
     rows: int
-    longest: int
+    longest_width: int
     """Width in cells of the longest line."""
     note_widths: Mapping[int, int]
     """Width in cells of each line that has a note, by line index. The mark of the note is not included."""
@@ -69,7 +69,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     gutter = len(str(row_count)) + 1 if attrs.get("numbers") else 0
     # A line in several slices is too long to be scrolled, so it is wrapped.
     is_line_part = bounds is not None and bounds.is_partial_row
-    wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_line_part
+    wraps = (bool(attrs.get("wrap")) and not context.ignores_code_wrap) or is_line_part
     notes = {int(line) - first_row: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
         whole_size.note_widths
@@ -77,7 +77,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
     )
     widths_with_notes = [note_widths.get(first_row + line, 0) + cells(note.text) for line, note in notes.items()]
-    longest_width = max(whole_size.longest, *map(cells, rows), *widths_with_notes)
+    longest_width = max(whole_size.longest_width, *map(cells, rows), *widths_with_notes)
     needed_width, max_width = longest_width + gutter + 4, context.max_width(width)
     # If lines wrap even in the widest box, the box is only as wide as the text around it.
     box_width = width if wraps and needed_width > max_width else max(width, min(max_width, needed_width))

@@ -32,7 +32,7 @@ from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, text_cost
 from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
-from octavo.tui.render.layout_context import file_name
+from octavo.tui.render.layout_context import file_label
 from octavo.tui.widgets.short_texts import plural
 
 
@@ -43,7 +43,7 @@ class PageComparison:
     diff: Diff
     old: Document
     new: Document
-    kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
+    change_kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
     """Kinds of change of each diff entry, such as `number`, `link` or `wording`."""
 
     @cached_property
@@ -81,7 +81,7 @@ class PageComparison:
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
         """Number of changes by kind, including those of page options. A change counts under its most important kind."""
-        counts = Counter(self.kinds.counts)
+        counts = Counter(self.change_kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
 
@@ -95,7 +95,7 @@ def compare(old_text: str, new_text: str) -> PageComparison:
     """Parse and compare two versions of a page."""
     old, new = parse(old_text), parse(new_text)
     page_diff = diff(old, new)
-    return PageComparison(page_diff, old, new, kinds=ChangeKinds(page_diff.entries))
+    return PageComparison(page_diff, old, new, change_kinds=ChangeKinds(page_diff.entries))
 
 
 T = TypeVar("T")
@@ -359,7 +359,7 @@ def block_summary(block: Block) -> str:
     """Return one line that identifies a block: an operation such as `GET /pets`, its text, file name or kind."""
     if text := _operation_name(block) or " ".join(block.plain().split()):
         return text
-    files = (file_name(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
+    files = (file_label(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
     return next(files, "") or container_name(block) or block.kind
 
 
@@ -429,7 +429,7 @@ def _line_limits(items: Sequence[ChunkInSections], context_size: ContextSize) ->
             limits.append(0)
         else:
             limits.append(_CLIPPED_LINES if since_change <= context_count else -_CLIPPED_LINES)
-    return _show_single_blocks(items, limits) if context_count else limits
+    return _expand_single_blocks(items, limits) if context_count else limits
 
 
 def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
@@ -445,7 +445,7 @@ def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
     return distances
 
 
-def _show_single_blocks(items: Sequence[ChunkInSections], limits: list[int | None]) -> list[int | None]:
+def _expand_single_blocks(items: Sequence[ChunkInSections], limits: list[int | None]) -> list[int | None]:
     """Return `limits`. Replace None (collapsed) by `_CLIPPED_LINES` for prose whose neighbors are not collapsed."""
     shown_limits = list(limits)
     for index, each in enumerate(items):

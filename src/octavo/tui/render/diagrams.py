@@ -217,11 +217,11 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         # The drawing program supports quoted labels only between bars, as in `-->|"label"|`.
         text = _QUOTED_LABEL.sub(lambda arrow: f"{'-' if arrow[1] == '-' else ''}{arrow[3]}|{arrow[2]}|", text)
         # In flowcharts with groups, only `\n` breaks a label, not `<br>`.
-        text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
+        text = _LONG_ARROW.sub(_replace_arrow_or_label, _BREAK.sub(r"\\n", text))
     return title, text
 
 
-def _shorten_arrow(regex_match: re.Match[str]) -> str:
+def _replace_arrow_or_label(regex_match: re.Match[str]) -> str:
     """Return the replacement of a match of `_LONG_ARROW`. An arrow becomes the shortest of its kind, because the
     drawing program may fail at longer ones. A label stays, but without line breaks if it is between bars."""
     arrow = regex_match["arrow"]
@@ -251,7 +251,7 @@ class _SequenceDiagram:
         self.title = ""
         self._declared_names: set[str] = set()
         """IDs of the participants that are declared so far, as returned by `_id`."""
-        self._frames: list[bool] = []
+        self._are_frames_kept: list[bool] = []
         """For each block such as `loop` or `rect` that has not ended: True if `normalize` yields its `end`."""
 
     def normalize(self, text: str) -> Iterator[str]:
@@ -267,11 +267,11 @@ class _SequenceDiagram:
         elif _AUTO_NUMBERING.fullmatch(line):
             yield "autonumber"
         elif _BACKGROUND.fullmatch(line) or _FRAME.fullmatch(line):
-            self._frames.append(_FRAME.fullmatch(line) is not None)
-            if self._frames[-1]:
+            self._are_frames_kept.append(_FRAME.fullmatch(line) is not None)
+            if self._are_frames_kept[-1]:
                 yield _BREAK.sub(" ", line)
         elif line.lower() == "end":
-            if not self._frames or self._frames.pop():
+            if not self._are_frames_kept or self._are_frames_kept.pop():
                 yield line
         elif _LABEL_OF_FRAME.fullmatch(line):
             yield _BREAK.sub(" ", line)

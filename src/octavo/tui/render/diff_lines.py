@@ -200,7 +200,7 @@ def _render_side(
 ) -> list[Line]:
     """Render the old or new version of a block as it looks on a page, with its line number and `sign` in the gutter."""
     path = chunk.old_ancestors if is_old_side else chunk.ancestors
-    shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
+    shown_blocks, prefix = [_parent_with_only(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
         shown_blocks = _expand_all(shown_blocks[0])
     context.depth, context.has_heading_rules = 0, False
@@ -300,7 +300,7 @@ def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: S
     return SidePair(side(chunk.removed, "-"), side(chunk.added, "+"))
 
 
-def _within_parent(block: Block, path: Sequence[Block]) -> Block:
+def _parent_with_only(block: Block, path: Sequence[Block]) -> Block:
     """For an item, step, tab, update or column, return its parent with no other children. Else return `block`."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:

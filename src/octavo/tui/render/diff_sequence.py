@@ -89,7 +89,9 @@ def build_side(
         if side == "new"
         else "Below is the old page. Press | for the diff."
     )
-    return _ChunkBuilder(ContextSize(), threads, title, comparison.kinds).build_side(comparison.diff, *versions, note)
+    return _ChunkBuilder(ContextSize(), threads, title, comparison.change_kinds).build_side(
+        comparison.diff, *versions, note
+    )
 
 
 def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:

@@ -65,7 +65,7 @@ def render_word_changes(
     is_same = old_text == new_text
     if is_same and "words" in change.kinds:
         settings.append(invisible_change(change.words))
-    elif any(marks := [_hidden_marks(change.words, op) for op in ("delete", "insert")]):
+    elif any(marks := [_undisplayed_character_names(change.words, op) for op in ("delete", "insert")]):
         settings.append(model.AttributeChange("invisible characters", *marks))
     is_same = is_same or "words" not in change.kinds
     signs = ("-", "+") if not is_same else ("~", "~") if change.kinds else (" ", " ")
@@ -81,7 +81,7 @@ def render_word_changes(
     ]
 
 
-def _hidden_marks(words: Iterable[model.TextPart], op: str) -> str | None:
+def _undisplayed_character_names(words: Iterable[model.TextPart], op: str) -> str | None:
     """Return the names of undisplayed characters at the start of words that are deleted or inserted (`op`), or None."""
     texts = [word.run.text for word in words if word.op == op]
     marks = [mark for text in texts for mark in takewhile(lambda char: not flatten_emoji(char), text)]

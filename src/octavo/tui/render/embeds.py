@@ -16,7 +16,7 @@ from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.tui.render.block_slices import has_end, has_start, whole_block
 from octavo.tui.render.deferred import LinkDestination, LinkTargets, LinkTitle, ThumbnailQuery, link_destination
-from octavo.tui.render.layout_context import LayoutContext, file_name, render_runs
+from octavo.tui.render.layout_context import LayoutContext, file_label, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -90,7 +90,7 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
     title = context.title_of(src)
     if title is not None and title.problem:
         return add_caption(
-            context, block, _render_broken(context, file_name(src) or "file", title.problem, width), width
+            context, block, _render_broken(context, file_label(src) or "file", title.problem, width), width
         )
     clickable = Clickable("file", src)
     left = [
@@ -128,7 +128,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     if detail and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
         detail = _url_after_host(url)
         if "%2F" in detail and width_of(left) + len("  ") + cells(detail) > width - 2:
-            detail = file_name(url)
+            detail = file_label(url)
         elif width_of(left[:1]) + cells(detail) > width - 2:
             detail = detail.partition("?")[0].partition("#")[0]
     if detail:
@@ -150,10 +150,10 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
             if destination is LinkDestination.REFUSED
             else "The page no longer exists."
         )
-        return _render_broken(context, file_name(url) if words.startswith("broken") else words, problem, width)
+        return _render_broken(context, file_label(url) if words.startswith("broken") else words, problem, width)
     clickable = Clickable("link", url)
     sign = glyphs.external if destination is LinkDestination.OUTSIDE else glyphs.arrow
-    detail = "" if file_name(url).removesuffix(".md") == words else url
+    detail = "" if file_label(url).removesuffix(".md") == words else url
     if title is not None and (title.title or title.location):
         words, detail = link_block_text(block, title), title.location
     left = [
@@ -169,7 +169,7 @@ def link_block_text(block: Block, title: LinkTitle | None) -> str:
     if title is not None and title.text:
         return title.text
     words = " ".join(plain_text(block.runs).split()) if block.kind == "content-ref" else ""
-    name = words or file_name(_address(block)) or "file"
+    name = words or file_label(_address(block)) or "file"
     return name.removesuffix(".md") if block.kind == "content-ref" else name
 
 
@@ -193,7 +193,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
-    title = "another space" if is_elsewhere else file_name(target)
+    title = "another space" if is_elsewhere else file_label(target)
     name_pieces = [decoration(title, styles.link if clickable else styles.muted, clickable)]
     if not block.children:
         text = "Reusable content from "
@@ -327,7 +327,7 @@ def _card_text(
     if not lines and card.attrs.get("target"):
         target = str(card.attrs["target"])
         title_of_target = context.title_of(target)
-        text = (title_of_target.text if title_of_target is not None else "") or file_name(target).removesuffix(".md")
+        text = (title_of_target.text if title_of_target is not None else "") or file_label(target).removesuffix(".md")
         lines = wrap([StyledText(text, styles.strong)], width)
         title = range(len(lines))
     return lines, title
@@ -340,7 +340,7 @@ def _card_frame(
     clickable = Clickable("link", target) if target else None
     title = [] if lines or clickable else [decoration("empty", styles.muted)]
     if cover:
-        name = file_name(str(cover))
+        name = file_label(str(cover))
         cover_name = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
         title = [decoration(cover_name, styles.muted + Style(italic=True), Clickable("image", str(cover)))]
     is_broken = link_destination(target, context.link_targets) is LinkDestination.BROKEN
@@ -454,8 +454,8 @@ def _image_name(
     a long name is left out, so that details of `details_width` cells fit too."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     name = _shown_name(src, width)
-    if not name and (is_caption_in_frame(block) or _alternative_text(block) or {".", " "}.isdisjoint(file_name(src))):
-        name = _COPY_NUMBERS.sub("", file_name(src))
+    if not name and (is_caption_in_frame(block) or _alternative_text(block) or {".", " "}.isdisjoint(file_label(src))):
+        name = _COPY_NUMBERS.sub("", file_label(src))
     pieces = [decoration(name or "image", styles.muted, clickable)]
     if (total := width_of(pieces)) <= width - 8:
         return pieces
@@ -470,7 +470,7 @@ def _image_name(
 
 
 def _shown_name(src: str, width: int) -> str:
-    name = file_name(src)
+    name = file_label(src)
     if cells(name) > width - 8:
         name = _COPY_NUMBERS.sub("", name)
     return name if cells(name) <= width - 8 else ""
@@ -487,8 +487,8 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     elif alt:
         pieces = [StyledText(alt, styles.text, clickable)]
     else:
-        file_label = "" if _shown_name(src, width) or {".", " "}.isdisjoint(file_name(src)) else file_name(src)
-        pieces = [decoration(file_label or "no alternative text", styles.muted, clickable)]
+        label = "" if _shown_name(src, width) or {".", " "}.isdisjoint(file_label(src)) else file_label(src)
+        pieces = [decoration(label or "no alternative text", styles.muted, clickable)]
     rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = context.styled_runs((Run(alt or link.partition("://")[2] or link, link=link),))

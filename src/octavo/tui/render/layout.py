@@ -330,7 +330,7 @@ def _block_chunks(block: Block, block_above: Block | None) -> Iterator[PageChunk
         return
     gap_lines = 0 if block_above is None or block.kind == "source" else blank_lines_between(block_above, block)
     for part in split_block(block):
-        rows, letters = _estimate_size(part, is_whole=part is block)
+        rows, letters = _estimate_lines_and_letters(part, is_whole=part is block)
         yield PageChunk(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, block_above)
         gap_lines = 0
 
@@ -347,7 +347,7 @@ def estimate_height(chunk: PageChunk, width: int) -> int:
     return chunk.rows + chunk.letter_count // max(width, 1)
 
 
-def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
+def _estimate_lines_and_letters(block: Block, *, is_whole: bool) -> tuple[int, int]:
     """Estimate the number of lines at any width, and of letters in text that wraps. `is_whole` is False for a slice."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(

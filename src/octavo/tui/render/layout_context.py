@@ -15,7 +15,7 @@ from octavo.api.folding import fold
 from octavo.api.safety import safe_line
 from octavo.documents.blocks import Block, Run
 from octavo.lazy_import import lazy
-from octavo.tui.render.block_slices import child_above
+from octavo.tui.render.block_slices import child_above_slice
 from octavo.tui.render.deferred import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Line, StyledText, decoration, flatten_emoji, wrap
 from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, Styles, icon_sign, icon_words
@@ -56,7 +56,7 @@ def label_with_icon(icon_name: object, label: str, styles: Styles) -> str:
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
 
-def file_name(address: str) -> str:
+def file_label(address: str) -> str:
     """Return the decoded file name at the end of a URL or path, else the whole text. Empty for a `data:` URL."""
     if address[:5].lower() == "data:":
         return ""
@@ -176,7 +176,7 @@ def _render_special_run(
         case "break":
             return [StyledText("\n", background)]
         case "image":
-            name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
+            name = text.strip() or file_label(str(attrs.get("src") or "")) or "image"
             style, clickable_image = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
             sign = non_breaking(f"{glyphs.image} ", styles)  # Keep the sign on the line of its name.
             if run.link is None:
@@ -420,7 +420,7 @@ class LayoutContext:
     """Maximum width in cells of a table or code at the top level. The table or code may be wider than the text."""
     spare_width: int = 0
     """Number of cells by which the current block may be wider than the text around it. 0 inside a box."""
-    never_wraps_code: bool = False
+    ignores_code_wrap: bool = False
     """True if code is not wrapped, even with the attribute `wrap`. Lines split into slices are always wrapped."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
     """Returns the Markdown of a block, to show if the block cannot be rendered. Empty if it is not known."""
@@ -469,7 +469,7 @@ class LayoutContext:
 
     def render_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other. See `render_blocks`."""
-        return self.render_blocks(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
+        return self.render_blocks(block.children, width, above=child_above_slice(block), may_be_wide=may_be_wide)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Return inline text with styles, wrapped to `width` cells."""

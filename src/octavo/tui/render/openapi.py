@@ -12,9 +12,9 @@ from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
 from octavo.documents.source_reader import parse
-from octavo.tui.render.block_slices import child_above, has_end, has_start
+from octavo.tui.render.block_slices import child_above_slice, has_end, has_start
 from octavo.tui.render.deferred import DeferredContent, OperationDetailsQuery, OperationQuery
-from octavo.tui.render.layout_context import LayoutContext, file_name
+from octavo.tui.render.layout_context import LayoutContext, file_label
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -78,7 +78,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     clickable = Clickable("fold", block.key) if can_expand else None
     sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if can_expand else " "
     method, address, summary = _summary_parts(block, operation, styles, clickable)
-    right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
+    right = f"from {title if attrs.get('spec') else file_label(title)}" if title and variant != "file" else ""
     result = _render_bar(
         context, [decoration(f"{sign} ", styles.accent, clickable), *method], address, summary, right, width
     )
@@ -418,7 +418,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
     is the group whose heading is already shown above."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
-    block_above = (child_above(block) or block.children[0]) if is_continued else None
+    block_above = (child_above_slice(block) or block.children[0]) if is_continued else None
     group = _group_name(block_above) if block_above is not None else shown_group
     # A slice keeps its order, because a group may continue in the next slice.
     is_whole = has_start(block) and has_end(block)

@@ -136,7 +136,7 @@ class Match(NamedTuple):
     """A match of the searched text in a block."""
 
     chunk_index: int
-    nth: int
+    index_in_chunk: int
     """Index of the match among the matches in its chunk."""
     block: Block
     path: tuple[Block, ...]
@@ -152,7 +152,7 @@ class MatchSpan(NamedTuple):
     line: int
     start: int
     end: int
-    nth: int
+    match_number: int
     pan: int = 0
     """Number of cells to scroll to the right so that the match is visible. Negative to scroll left, 0 if visible."""
 

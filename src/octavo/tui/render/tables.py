@@ -91,7 +91,7 @@ class _ColumnLimits(NamedTuple):
 
     max_unshrunk: int
     """A column that is at most this wide is not narrowed."""
-    max_word: int
+    max_whole_word: int
     """Maximum width of a word that stays whole in a column wider than `max_unshrunk`."""
     prose_width: int
     """Width of columns of prose. If the table does not fit with this width, the next limits are tried."""
@@ -183,12 +183,14 @@ def fit_columns(
     widths = _share_widths(natural_widths, hinted_widths, text_sizes, available_width)
     has_long_words = any(longest.word > _LONG_PLAIN_WORD for longest in longest_words_by_column)
     for limits in _COLUMN_LIMITS:
-        if not limits.counts_urls and limits.max_word == _ANY_LENGTH and not has_long_words:
+        if not limits.counts_urls and limits.max_whole_word == _ANY_LENGTH and not has_long_words:
             continue
         kept_widths = [
             wide
             if wide <= limits.max_unshrunk
-            else min(max(longest.part, longest.word if limits.counts_urls else longest.plain_word), limits.max_word)
+            else min(
+                max(longest.part, longest.word if limits.counts_urls else longest.plain_word), limits.max_whole_word
+            )
             for wide, longest in zip(widths, longest_words_by_column, strict=True)
         ]
         narrow_widths = [max(low, min(wide, limits.prose_width)) for wide, low in zip(widths, kept_widths, strict=True)]
@@ -245,16 +247,16 @@ def longest_word_part(texts: Sequence[str]) -> int:
 
 
 def _widths_with_broken_words(
-    widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
+    widths: Sequence[int], whole_word_widths: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
     """Return the column widths if words must be broken. Columns are narrowed until they fit into `available_width`, if
-    possible, where the fewest words break. A number in `words` is the smallest width of its column, so no word
-    breaks."""
+    possible, where the fewest words break. A number in `whole_word_widths` is the smallest width of its column, so
+    that no word breaks."""
     least_widths = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
-        for index, (width, word) in enumerate(zip(widths, words, strict=True))
+        for index, (width, word) in enumerate(zip(widths, whole_word_widths, strict=True))
     ]
-    shrinkable_indexes = [index for index, word in enumerate(words) if word is None]
+    shrinkable_indexes = [index for index, word in enumerate(whole_word_widths) if word is None]
     while _excess_width(least_widths, available_width) > 0:
         steps = []
         for index in shrinkable_indexes:

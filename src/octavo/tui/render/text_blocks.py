@@ -11,7 +11,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, plain_text
 from octavo.lazy_import import lazy
-from octavo.tui.render.block_slices import child_above, first_index, has_end, has_start, slice_bounds, whole_block
+from octavo.tui.render.block_slices import child_above_slice, first_index, has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.layout_context import LayoutContext, label_with_icon, non_breaking, superscript
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -111,7 +111,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
         body = context.render_blocks(
-            item.children, width - mark_width, is_tight=not has_gaps, above=child_above(item), may_be_wide=True
+            item.children, width - mark_width, is_tight=not has_gaps, above=child_above_slice(item), may_be_wide=True
         ) or [Line([])]
         if is_continued:
             mark, style = " " * len(mark), PLAIN
@@ -237,7 +237,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     if block.attrs.get("expression"):
         label.append(StyledText(str(block.attrs["expression"]), styles.code))
     other_children = [child for child in block.children if child.kind != "else"]
-    body = context.render_blocks(other_children, width - 2, above=child_above(block), may_be_wide=True)
+    body = context.render_blocks(other_children, width - 2, above=child_above_slice(block), may_be_wide=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
     lines = indent([*head, *body], rail, rail)
     for child in block.children:
@@ -273,7 +273,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
         is_from_right = bool(children) and is_right_to_left(children[0])
         head = _with_sign(head, decoration(sign, style + Style(bold=True)), inner_width, is_from_right)
     had_background, context.has_background = context.has_background, True
-    body = context.render_blocks(children, inner_width, above=child_above(block))
+    body = context.render_blocks(children, inner_width, above=child_above_slice(block))
     context.has_background = had_background
     lines = [line.prepend(bar) for line in [*head, *body]]
     if not had_background:  # Otherwise, the surrounding hint adds the background.
@@ -363,7 +363,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         elif children and children[0].kind == "paragraph":
             head = context.render_blocks(children[:1], inner_width)
             children = children[1:]
-        body = context.render_blocks(children, inner_width, above=child_above(step), may_be_wide=True)
+        body = context.render_blocks(children, inner_width, above=child_above_slice(step), may_be_wide=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [decoration(f" {str(number).rjust(digit_count)} ", styles.button), decoration(" ")]
@@ -390,7 +390,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     # In a slice, columns are stacked. Side by side, one slice would have to render all long columns.
     if slice_bounds(block) is not None or count == 1 or free_width // count < MIN_AVERAGE_COLUMN_WIDTH - 2:
         stacked = [child for column in block.children for child in column.children]
-        block_above = child_above(block.children[0]) or child_above(block)
+        block_above = child_above_slice(block.children[0]) or child_above_slice(block)
         return context.render_blocks(stacked, width, above=block_above, may_be_wide=True)
     widths = _column_widths(shares, free_width)
     columns = [

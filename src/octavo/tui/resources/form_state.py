@@ -360,7 +360,7 @@ class FormState:
         return any(self.is_changed(each.name) for each in self.fields)
 
     @property
-    def draft_text(self) -> str:
+    def draft_json(self) -> str:
         """JSON with the changed texts, and a mark if `may_be_sent`. Empty if nothing changed or the form was sent."""
         fields = () if self._was_sent else self.fields
         changed_texts = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
@@ -369,11 +369,11 @@ class FormState:
 
     def save_draft(self) -> None:
         """Save the changed texts in the background."""
-        self.form_draft.autosave(self.draft_text)
+        self.form_draft.autosave(self.draft_json)
 
     def save_draft_now(self) -> None:
         """Save the changed texts and wait for the disk, because Octavo exits or is suspended."""
-        self.form_draft.autosave_now(self.draft_text)
+        self.form_draft.autosave_now(self.draft_json)
 
     def to_yaml(self) -> str:
         """Return the fields as YAML. If the user's last YAML has an error, return that YAML instead."""
@@ -437,7 +437,7 @@ class FormState:
                 self._uploads.clear()  # The next attempt uploads again, because the server may have deleted the uploaded files.
             if error.outcome is not Outcome.UNKNOWN:
                 return self._add_error(str(error))
-            if not await self._was_applied(result):
+            if not await self._has_sent_values(result):
                 return self._add_error(f"{cause_of(error)} {MAYBE_SENT}", for_whole_form=True)
         self._was_sent = True
         self.form_draft.delete()
@@ -479,7 +479,7 @@ class FormState:
         self.server_errors |= conflicts
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
-    async def _was_applied(self, result: FormResult) -> bool:
+    async def _has_sent_values(self, result: FormResult) -> bool:
         """Load the item again. Return True if it has the values that were sent. False if it cannot be loaded."""
         if self.form.item_reader is None:
             return False

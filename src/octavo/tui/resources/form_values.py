@@ -462,11 +462,11 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
     if not field.is_shown(texts) or (value is not None and not value.strip()):
         yield f'{margin}{name}: ""' if _is_written(field, initial, texts) else f"{margin}# {name}:"
         return
-    for line in yaml_values.to_yaml({name: _editor_value(field, value)}).splitlines():
+    for line in yaml_values.to_yaml({name: _yaml_value(field, value)}).splitlines():
         yield f"{margin}{line}" if line else ""
 
 
-def _editor_value(field: FormField, text: str | None) -> Any:
+def _yaml_value(field: FormField, text: str | None) -> Any:
     """Return the value of `text` in the YAML of the form. None (null) for None. An invalid text stays a string."""
     if text is None:
         return None

@@ -52,7 +52,7 @@ class SiteSnapshot:
         return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSection)]
 
 
-async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
+async def load_site_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
     """Load a site, its structure, and the numbers of links and redirects. Raises ApiError without site or structure."""
     site, structure, link_list, site_redirects = await asyncio.gather(
         live.send(sites.Get(at=site_ref)),
@@ -95,7 +95,7 @@ def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> 
         checks_label="site",
         blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
         blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
-        load=lambda: load_snapshot(app.session.live, site_ref),
+        load=lambda: load_site_snapshot(app.session.live, site_ref),
         make_content=publish_dialog_content if publishes else unpublish_dialog_content,
         send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
         next_step=f"Review the details before you {verb.lower()} the site.",

@@ -558,7 +558,7 @@ def reference_lists(
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {
-        name: lists(shell, arguments)
-        for name, lists in {**_LISTS_BY_FIELD, **extra_lists}.items()
-        if is_in_site or lists not in site_lists
+        name: make_list(shell, arguments)
+        for name, make_list in {**_LISTS_BY_FIELD, **extra_lists}.items()
+        if is_in_site or make_list not in site_lists
     }

@@ -57,7 +57,7 @@ def open_create_form(
             undo=undo is not None,
         )
         if undo is not None:
-            app.writes.set_undo(undo)
+            app.writes.add_undo(undo)
         else:
             hint = why_no_undo
             if not hint and resource.delete is not None:
@@ -128,7 +128,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
             )
             return
         send = _undo_edit_if_unchanged(live, resource, arguments, item, undo, form.response)
-        app.writes.set_undo(_undo_of(f"undo the change to {name}", [send], f"Undid the change to {name}."))
+        app.writes.add_undo(_undo_of(f"undo the change to {name}", [send], f"Undid the change to {name}."))
 
     open_form(
         FormRequest(

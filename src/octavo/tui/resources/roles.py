@@ -1,4 +1,4 @@
-"""Explains why a member or guest has a role in a space or collection. Start at `access_sentence`."""
+"""Explains why a member or guest has a role in a space or collection. Start at `role_reason`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class RoleScope:
     default_level: str | None = "inherit"
     """Highest role that members get here because of their role in the organization. `inherit` if the collection around
     this scope decides. None if members get no role."""
-    people: Mapping[str, str] = field(default_factory=dict)
+    member_roles: Mapping[str, str] = field(default_factory=dict)
     """Role of each member by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Title and role of each team by team ID."""
     load_error: str = ""
-    """Sentence that says why `people` and `teams` could not be loaded. Empty if they are loaded."""
+    """Sentence that says why `member_roles` and `teams` could not be loaded. Empty if they are loaded."""
 
 
 class Person(NamedTuple):
@@ -75,7 +75,7 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title
     sources: list[RoleSource] = []
     for depth, scope in enumerate(scopes):
         suffix = _location_suffix(scopes, depth)
-        if role := scope.people.get(person.id):
+        if role := scope.member_roles.get(person.id):
             sources.append(
                 RoleSource(
                     "inherited" if depth else "direct",
@@ -110,7 +110,7 @@ def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_t
     return ""
 
 
-def access_sentence(person: Person, scopes: Sequence[RoleScope], organization_title: str, role: str | None) -> str:
+def role_reason(person: Person, scopes: Sequence[RoleScope], organization_title: str, role: str | None) -> str:
     """Return why a person has `role` in `scopes[0]`, or no role if `role` is None. `scopes` is as in `role_sources`."""
     scope_title = scopes[0].title
     sources = role_sources(person, scopes, organization_title)

@@ -1,4 +1,4 @@
-"""Dialogs that test a site: where a link leads (`test_link`), what a search finds, and whether a condition is true."""
+"""Dialogs that test a site: where a link leads (`run_link_test`), what a search finds, and if a condition is true."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class LinkTestResult:
 
 async def redirect_details(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> LabeledValues:
     """Return where a redirect leads, and how many redirects of the site are broken. Raises ApiError."""
-    result = await test_link(live, arguments["at"], redirect.source)
+    result = await run_link_test(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
     page = await _page_phrase(live, arguments["at"], redirect) if is_direct else ""
     details = [("leads to", result.chain.description), ("target", page or result.target), ("redirects", result.summary)]
@@ -146,7 +146,7 @@ async def _page_phrase(live: Live, at: SiteRef, redirect: redirects.Redirect) ->
     return ""
 
 
-async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
+async def run_link_test(live: Live, at: SiteRef, link: str) -> LinkTestResult:
     """Follow the redirects of a site from a URL or path, and return where they lead. Raises ApiError."""
     site, structure, all_redirects = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
@@ -246,7 +246,7 @@ def open_link_test(app: Shell, table: CurrentTable, link: str = "", info_rows: t
 async def _show_test_result(app: Shell, table: CurrentTable, link: str) -> None:
     with opening(app, f"Testing {link}…", f"Could not test {link}"):
         try:
-            info_rows = result_rows(await test_link(app.session.live, table.arguments["at"], link))
+            info_rows = result_rows(await run_link_test(app.session.live, table.arguments["at"], link))
         except ApiError as error:
             info_rows = (InfoRow("bad", "error", str(error)),)
     open_link_test(app, table, link, info_rows)

@@ -116,7 +116,7 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
 )  # fmt: skip
 
 
-OTHER_PARTS: Resource[Any] = Resource(
+UNKNOWN_PARTS: Resource[Any] = Resource(
     "part", "parts", site_structure.Get,
     title=site_tree.title_of,
     columns=(ResourceColumn("NAME", "title"),),
@@ -124,7 +124,7 @@ OTHER_PARTS: Resource[Any] = Resource(
 )  # fmt: skip
 """Kind of the site parts that this version of Octavo does not know. Users cannot edit them."""
 PUBLISHED_PARTS: Resource[Any] = replace(
-    OTHER_PARTS,
+    UNKNOWN_PARTS,
     read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
 )
 _PART_RESOURCES: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
@@ -155,7 +155,7 @@ STRUCTURE: Resource[site_tree.SitePartRow] = Resource(
     "part", "structure", site_structure.Get,
     description="Section groups, sections, and spaces, in the order visitors see them.",
     items=site_tree.part_rows,
-    resolve_row=lambda row: (_PART_RESOURCES.get(site_tree.noun_of(row.part), OTHER_PARTS), row.part),
+    resolve_row=lambda row: (_PART_RESOURCES.get(site_tree.noun_of(row.part), UNKNOWN_PARTS), row.part),
     row_resources=_PART_RESOURCES,
     add_item=site_tree.choose_new_part,
     command=_SEARCH_COMMAND,

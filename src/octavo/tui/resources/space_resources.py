@@ -53,7 +53,7 @@ async def _explain_role(live: Live, arguments: Arguments, at: Shared, user_id: s
     )
     member_with_teams = with_teams(member, {membership.team.id for membership in memberships})
     details: list[tuple[str, AnyText]] = [
-        ("why", roles.access_sentence(member_with_teams, scopes, organization_details.title, role))
+        ("why", roles.role_reason(member_with_teams, scopes, organization_details.title, role))
     ]
     for source in roles.role_sources(member_with_teams, scopes, organization_details.title):
         details.append((_SOURCE_LABELS[source.kind], source.description))

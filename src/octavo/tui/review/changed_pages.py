@@ -107,7 +107,7 @@ def tree_nodes(
         placed_keys.add(page.id)
         children, changed_page = nodes_below(page.pages, page.id), by_key.get(page.id)
         if changed_page is None and not has_whole_tree:
-            return _ancestor_rows(page, children, marks)
+            return _ancestor_nodes(page, children, marks)
         return [_node(changed_page or ChangedPage(page.id, page.title or "Untitled"), marks, children, page.type)]
 
     def deleted_node(changed_page: ChangedPage) -> TreeNode:
@@ -127,7 +127,7 @@ def tree_nodes(
     return top_nodes
 
 
-def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
+def _ancestor_nodes(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
     """Return the node of an unchanged page, with `children` below it. If all `children` are unchanged pages too, return
     the children instead, with the title of the page added, such as `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
@@ -329,7 +329,7 @@ class DiffCache:
             self._cache.move_to_end(_diff_key(page))
         return comparison
 
-    async def compare(self, page: ChangedPage) -> PageComparison:
+    async def load_diff(self, page: ChangedPage) -> PageComparison:
         """Return the diff of `page`. No background comparison starts while this call runs. Raises ApiError."""
         if (comparison := self.cached(page)) is not None:
             return comparison

@@ -257,7 +257,7 @@ class ChangedTree:
             changed_pages = None
         except ApiError:
             return  # The next refresh tries again.
-        self.marks.keep_unchanged(None if changed_pages is None else {each.key for each in changed_pages})
+        self.marks.renew(None if changed_pages is None else {each.key for each in changed_pages})
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
@@ -334,14 +334,14 @@ class ViewedMarks:
         """Reading positions by page key."""
         self._revision: str | None = None
         self._needs_renewal = False
-        """True after `load` found marks of an earlier revision, until `keep_unchanged` is called."""
+        """True after `load` found marks of an earlier revision, until `renew` is called."""
         self.viewed_keys: frozenset[str] = frozenset()
         self.changed_since_viewed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
-        load no marks until `keep_unchanged` is called. None otherwise."""
+        load no marks until `renew` is called. None otherwise."""
         stored_revision, viewed, changed = _marks_in(self._state.get_value(self._marks_key))
         is_same = stored_revision in ("", revision)
         if is_same or revision != self._revision:
@@ -349,7 +349,7 @@ class ViewedMarks:
             self._revision, self._needs_renewal = revision, not is_same
         return stored_revision if self._needs_renewal else None
 
-    def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
+    def renew(self, changed_keys: Collection[str] | None) -> None:
         """If `load` found earlier marks, drop those of the pages `changed_keys` (None: all pages). Keep the others."""
         if not self._needs_renewal:
             return
@@ -363,7 +363,7 @@ class ViewedMarks:
                 lost_keys = frozenset()  # Another instance has renewed the marks.
             return revision, own_keys | viewed_before - lost_keys, (lost_keys | changed_before) - own_keys
 
-        self._change(renew)
+        self._update_stored_marks(renew)
 
     def toggle(self, key: str) -> bool:
         """Mark the page with this key as viewed, or remove the mark. Return True if the page is marked now."""
@@ -373,17 +373,17 @@ class ViewedMarks:
             revision, viewed, changed = stored if stored[0] == shown[0] else shown
             return revision, viewed | {key} if is_viewed else viewed - {key}, changed - {key}
 
-        if self._needs_renewal:  # `keep_unchanged` still needs the stored marks of the earlier revision.
+        if self._needs_renewal:  # `renew` still needs the stored marks of the earlier revision.
             _, self.viewed_keys, self.changed_since_viewed = toggle_key(shown)
         else:
-            self._change(toggle_key)
+            self._update_stored_marks(toggle_key)
         return is_viewed
 
     @property
     def _shown_marks(self) -> _Marks:
         return self._revision or "", self.viewed_keys, self.changed_since_viewed
 
-    def _change(self, change: Callable[[_Marks], _Marks]) -> None:
+    def _update_stored_marks(self, change: Callable[[_Marks], _Marks]) -> None:
         """Replace the stored marks with the result of `change` for them. Another instance may have changed them."""
 
         def changed_fields(stored: object) -> dict[str, object]:

@@ -115,7 +115,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     note = FileNote("Conflict resolution", draft.key, app.session.state.namespace)
     result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", save_text=save_text, note=note)
     if isinstance(result, NotEdited):
-        suffix = _keep_failed_edit(result, save_text)
+        suffix = _move_failed_edit_to_draft(result, save_text)
         cause = result.sentence if suffix else result.message
         app.say(f"{cause} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
         return False
@@ -132,7 +132,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     return True
 
 
-def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
+def _move_failed_edit_to_draft(result: NotEdited, save_text: Callable[[str], str]) -> str:
     """Move the text of a failed edit to a draft. Return a hint for the error message. Empty if nothing was stored."""
     content = read_back(result.kept_path) if result.kept_path is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):

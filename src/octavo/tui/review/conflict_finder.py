@@ -47,11 +47,11 @@ _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 @dataclass(frozen=True)
 class MergeRevisions:
-    """Revision IDs of a merge: `base` (common ancestor, None if unknown), `main`, and `mine` (change request)."""
+    """Revision IDs of a merge. `base` is the common ancestor, or None if it is unknown."""
 
     base: str | None
     main: str
-    mine: str
+    change_request: str
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ConflictedPage:
         as `#12`, names the change request in conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
-        settings = chosen_settings(self.fields, is_main=first not in choices or choices[first].kind != "request")
+        settings = chosen_settings(self.fields, chooses_main=first not in choices or choices[first].kind != "request")
         if first not in choices:
             settings = unresolved_settings(settings)
         if (title := self.title_after(text)) is not None:
@@ -156,7 +156,7 @@ class OpenConflicts:
             if not page.unresolved(chosen_names) and any(name in chosen_names for name, _ in page.conflicts)
         ]
 
-    def is_ready(self, chosen_names: Collection[str]) -> bool:
+    def can_save(self, chosen_names: Collection[str]) -> bool:
         """Return True if a result can be saved: `chosen_names` has all conflicts of a page, or a tree conflict."""
         return bool(self.resolved_pages(chosen_names)) or any(
             conflict.name in chosen_names for conflict in self.tree_conflicts
@@ -196,7 +196,7 @@ async def find_revisions(
         # The update or its parents are unknown, so the stored revisions are used.
         return stored_ids if stored_ids is not None and stored_ids.main == change_request.base else None
     mine, main = update.parents[:2]
-    if stored_ids is not None and stored_ids.mine == mine:
+    if stored_ids is not None and stored_ids.change_request == mine:
         return replace(stored_ids, main=main)
     old_update = await _find_last_update(live, at, mine, change_request.revision_initial)
     if old_update is None:
@@ -287,7 +287,7 @@ async def _load_revisions(
     live: Live, at: ChangeRequestRef | SpaceRef, ids: MergeRevisions
 ) -> tuple[Revision, Revision, Revision] | None:
     base, main, mine = await asyncio.gather(
-        *(_load_revision(live, at, name) for name in (ids.base, ids.main, ids.mine))
+        *(_load_revision(live, at, name) for name in (ids.base, ids.main, ids.change_request))
     )
     return None if base is None or main is None or mine is None else (base, main, mine)
 
@@ -313,7 +313,10 @@ class _PageReader:
             return None
         if self.revisions is None or self.revisions.base is None:
             return await self._marked_page(page, source) if markers else None
-        refs = [self.at.revision_ref(each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
+        refs = [
+            self.at.revision_ref(each)
+            for each in (self.revisions.base, self.revisions.main, self.revisions.change_request)
+        ]
         base, main, mine = await asyncio.gather(*(self._load_text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted_texts := [each for _, each in merged.named_conflicts if each.base and each.main is None]:

@@ -52,7 +52,7 @@ from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices, MergedPreview, MergedPreviewScreen, RequestConflicts
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.tree_conflicts import TreeConflict
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
@@ -201,7 +201,7 @@ class ConflictsScreen(View):
 
     @property
     def _item(self) -> ConflictedPage | TreeConflict | None:
-        return self.rows.item if is_whole(self) else None
+        return self.rows.item if is_fully_mounted(self) else None
 
     @on(LineList.Highlighted, "#conflicts")
     def _on_conflict_selected(self) -> None:
@@ -259,13 +259,13 @@ class ConflictsScreen(View):
         without_choice_count = sum(not each.can_choose for each in conflicts.tree_conflicts)
         if total := len(conflicts.names):
             choices = self._choices.by_name
-            count, is_ready = conflicts.count_unresolved(choices), conflicts.is_ready(choices)
+            count, can_save = conflicts.count_unresolved(choices), conflicts.can_save(choices)
             progress = Content.styled(f" {total - count} of {total} resolved  ", "$warning" if count else "$success")
-            if count and is_ready:
+            if count and can_save:
                 notes.append("Press ctrl+s to save the resolved pages.")
             elif count:
                 notes.append("To save a page, resolve all its conflicts.")
-            elif is_ready:
+            elif can_save:
                 progress += Content.styled("press ctrl+s to save  ", "$success")
                 other = "other " if without_choice_count else ""
                 notes.append(f"All {other}conflicts are resolved. Press ctrl+s to save.")
@@ -354,7 +354,7 @@ class ConflictsScreen(View):
         page_conflicts = self._open_conflicts.of_page(page_id)
         if not page_conflicts.names:
             return "There are no conflicts to resolve."
-        if not page_conflicts.is_ready(self._choices.by_name):
+        if not page_conflicts.can_save(self._choices.by_name):
             if not page_conflicts.count_unresolved(self._choices.by_name):
                 return "Nothing to save: this change request already contains the suggested text."
             return "Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e."
@@ -480,12 +480,12 @@ class ConflictsScreen(View):
             await self.request_conflicts.send(open_conflicts, self._choices, self._close_if_resolved)
         finally:
             self._is_sending = False
-        if is_whole(self) and self in self.app.screen_stack:
+        if is_fully_mounted(self) and self in self.app.screen_stack:
             self.refresh_data()
 
     def _close_if_resolved(self, saved_pages: tuple[str, ...]) -> bool:
         open_conflicts, saved_names = self._open_conflicts, self._choices.saved_conflicts
-        if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
+        if open_conflicts is None or not is_fully_mounted(self) or self.app.screen is not self:
             return False
         if any(each.can_choose and each.name not in saved_names for each in open_conflicts.tree_conflicts) or any(
             page.page_id not in saved_pages and page.unresolved(()) for page in open_conflicts.pages

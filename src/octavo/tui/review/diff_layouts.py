@@ -127,7 +127,7 @@ class SinglePageLayout:
 
     async def _load(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedRevisions]) -> None:
         try:
-            compared = await self._comparison.diffs.compare(change)
+            compared = await self._comparison.diffs.load_diff(change)
         except ApiError as error:
             if shown == self._shown:
                 # The earlier diff would be outdated, so the error replaces it.
@@ -403,7 +403,7 @@ class AllPagesLayout:
         """Load the pages in view and next to it. During a search, load all pages, up to `MAX_TEXT` characters."""
         if not self.is_on or self._revisions is None:
             return
-        to_search = self._pages_to_search()
+        to_search = self._pages_to_load_for_search()
         is_searching = bool(to_search or (self.pane.find_bar.needle and self._loading))
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
@@ -421,7 +421,7 @@ class AllPagesLayout:
                 work: WorkType[None] = partial(self._load, section, page, self._revisions)
                 self._view.run_worker(work, group="load")
 
-    def _pages_to_search(self) -> list[PageSection]:
+    def _pages_to_load_for_search(self) -> list[PageSection]:
         """Return the pages that the search must still load, the current page first, without collapsed pages. Empty
         without a search, or if the loaded pages have `MAX_TEXT` characters. Also record the loaded pages."""
         sections = list(self._sections.values())
@@ -463,7 +463,7 @@ class AllPagesLayout:
             return revisions == self._revisions and self._changed_pages.get(page.key) == page
 
         try:
-            compared = await self._comparison.diffs.compare(page)
+            compared = await self._comparison.diffs.load_diff(page)
         except ApiError as error:
             if is_current():
                 self._failed.add(section.key)

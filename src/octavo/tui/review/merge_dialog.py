@@ -31,7 +31,7 @@ from octavo.tui.review.merge_checks import (
 )
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import archive_opener
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
@@ -205,12 +205,12 @@ def why_not_in_bulk(checks: Checks) -> str:
 
 
 async def check_queued(
-    live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
+    live: Live, queued: QueuedMerge, earlier_merges: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check if `queued` can be merged after the merges in `earlier`. Linters run only if they can block a merge."""
+    """Check if `queued` can be merged after `earlier_merges`. Linters run only if they can block a merge."""
     try:
         checks = await run_checks(live, queued.at, linters)
-        reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
+        reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier_merges)
     except ApiError as error:
         info_row = queued.info_row("bad", f"not checked: {error}")
         reason = f"the checks could not be loaded ({as_clause(str(error))})"
@@ -499,6 +499,6 @@ class MergeSeveralDialog(ConfirmDialog):
         self.update(foot="esc close", after=message, blocked=_FINISHED)
 
     def _show_row(self, number: int, info_row: InfoRow) -> None:
-        if is_whole(self):
+        if is_fully_mounted(self):
             self._readiness[number] = replace(self._readiness[number], info_row=info_row)
             self._draw()

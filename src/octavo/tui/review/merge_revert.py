@@ -97,7 +97,7 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
     """Return the dialog rows that list the pages to revert and the changes that cannot be reverted."""
-    pages_text = "   ".join(first_few(plan.lines, MAX_LINES))
+    pages_text = "   ".join(first_few(plan.page_lines, MAX_LINES))
     info_rows = [InfoRow("ok", "reverts", pages_text or "nothing")]
     if plan.edited_later:
         titles_text = list_first_names([page.title for page in plan.edited_later])
@@ -220,7 +220,7 @@ class RevertPlan:
         )
 
     @property
-    def lines(self) -> list[str]:
+    def page_lines(self) -> list[str]:
         """A line for each page in the plan, such as `− Setup`."""
         edited_ids = {page.id for page in (*self.restored_pages, *self.reverted_pages)} | {
             page.page_id for page in self.edited_later
@@ -377,7 +377,7 @@ class _Planner:
         created_ids = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited_ids = {page for page in created_ids if page in self._changed_later or not self._has_ids}
         remaining_ids = set(self._now.pages) - set(created_ids) - moved_ids | edited_ids
-        ancestors = {parent for page in remaining_ids for parent in self._remaining_ancestors(page, moved_ids)}
+        ancestors = {parent for page in remaining_ids for parent in self._ancestors_below_moved(page, moved_ids)}
         needed_ids = ancestors & set(created_ids)
         for page in created_ids:
             if page in edited_ids:
@@ -388,7 +388,7 @@ class _Planner:
         deleted_ids = set(created_ids) - edited_ids - needed_ids
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
-    def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
+    def _ancestors_below_moved(self, page_id: str, moved_ids: set[str]) -> list[str]:
         """Return the IDs of the page's ancestors: below the nearest one in `moved_ids`, or all if none is moved."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)

@@ -244,7 +244,7 @@ class BlameScreen(ListView[BlamedBlock]):
             )
         lines += [*self._people_lines(change_request), Content("")]
         if item.origin.page_id != self.target.page_id:
-            title = self.blame.titles.get(item.origin.page_id) or "another page"
+            title = self.blame.searched_titles.get(item.origin.page_id) or "another page"
             lines += [_title("MOVED HERE FROM"), Content(title), Content("")]
         lines += [*_text_lines(item.block), Content("")]
         effect = (

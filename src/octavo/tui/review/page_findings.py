@@ -91,13 +91,13 @@ class PageFindings:
             return f"No findings on this page. {sum(counts.values())} on other pages."
         return "No findings on the words that this change request adds."
 
-    def why_not_selected(self) -> str | None:
+    def why_none_selected(self) -> str | None:
         """Return the reason why no finding is selected. None if a finding is selected."""
         return self.why_no_finding() or (None if self.selected else "Press ; to select a finding first.")
 
     def why_no_comment(self) -> str | None:
         """Return the reason why the selected finding cannot become a comment. None if it can."""
-        return self.why_not_selected() or why_not_in_discussion(self._view.shell, self._at, "comment")
+        return self.why_none_selected() or why_not_in_discussion(self._view.shell, self._at, "comment")
 
     def why_no_suggestion(self) -> str | None:
         """Return the reason why the selected finding cannot become a suggestion. None if it can."""
@@ -170,7 +170,8 @@ FINDING_COMMANDS: Commands[PageFindings] = Commands(
         Command("suggest", "quotation_mark", "Suggest fix", "Make the finding a pending suggestion", shown=False, key_display='"', writes=True,
                 run=lambda app, findings: findings.add_comment(app, with_suggestion=True), why_not=lambda _, findings: findings.why_no_suggestion()),
         Command("dismiss", "underscore", "Dismiss", "Hide the finding until its words change", shown=False, key_display="_",
-                run=lambda app, findings: findings.dismiss(app), why_not=lambda _, findings: findings.why_not_selected()),
+                run=lambda app, findings: findings.dismiss(app),
+                why_not=lambda _, findings: findings.why_none_selected()),
     ),
     context="change request",
     find_target=lambda view: view.page_findings,

@@ -35,12 +35,12 @@ from octavo.tui.review.status_changes import (
     RequestTarget,
     acts_on_selection,
     approve_several,
-    archive_several,
-    for_one_or_several,
+    archive_or_reopen_several,
     for_one_request,
     request_several,
     requires,
     status_matcher,
+    with_selection_limit,
 )
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
@@ -118,7 +118,7 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
     """Return the reason why you cannot request reviews. None if you can."""
     if acts_on_selection(target) and len({each.space for each in target.selected}) > 1:
         return "The selected change requests are in several spaces. Select change requests of one space."
-    return for_one_or_several(_why_no_single)(app, target)
+    return with_selection_limit(_why_no_single)(app, target)
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
@@ -274,7 +274,7 @@ def _approve(app: Shell, target: RequestTarget) -> None:
 
 def _archive(app: Shell, target: RequestTarget) -> None:
     if acts_on_selection(target):
-        archive_several(app, target)
+        archive_or_reopen_several(app, target)
     else:
         status_changes.open_archive_dialog(app, target.at, target.change_request)
 
@@ -383,7 +383,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
                 title_now=lambda _, target: "Convert to draft" if target.change_request.status == "open" else None),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
-                run=_approve, why_not=for_one_or_several(review_submission.why_no_review)),
+                run=_approve, why_not=with_selection_limit(review_submission.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
                 writes=True, run=lambda app, target: review_submission.open_review_dialog(app, target, "changes-requested"),
                 why_not=for_one_request(review_submission.why_no_review)),
@@ -399,7 +399,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=status_matcher(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
-                writes=True, run=_archive, why_not=for_one_or_several(requires("edit", *UNDECIDED, "archived"))),
+                writes=True, run=_archive, why_not=with_selection_limit(requires("edit", *UNDECIDED, "archived"))),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_edit_details, why_not=requires("edit")),
         Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,

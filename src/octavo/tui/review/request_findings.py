@@ -158,7 +158,7 @@ class RequestFindings:
     def _active_linters(self) -> tuple[Linter, ...]:
         return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
 
-    def run_all_linters(self) -> None:
+    def use_all_linters(self) -> None:
         """From now on, run all linters of the space, not only automatic ones. Discard earlier findings of linters."""
         self._runs_all_linters = True
         self._shown_failures.clear()

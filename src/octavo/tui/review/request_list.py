@@ -40,7 +40,7 @@ from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
 from octavo.tui.review.request_status import RequestStatus, StatusField, StatusLoader
 from octavo.tui.review.status_changes import RequestTarget, why_not_single
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
@@ -61,7 +61,7 @@ class RequestFilter(ListFilter):
     needed_field: StatusField | None = None
     """Status field that must be loaded before `matches` is called. None if `matches` needs none."""
 
-    def is_decided(self, status: RequestStatus) -> bool:
+    def has_needed_field(self, status: RequestStatus) -> bool:
         """Return True if the status field that the filter needs is loaded, or if the filter needs none."""
         return self.needed_field is None or self.needed_field in status.loaded_fields
 
@@ -74,7 +74,7 @@ def matching_requests(
     return [
         item
         for item in items
-        if all(each.is_decided(status(item)) and each.matches(item, status(item)) for each in filters)
+        if all(each.has_needed_field(status(item)) and each.matches(item, status(item)) for each in filters)
     ]
 
 
@@ -85,8 +85,8 @@ def possible_matches(
     return [
         item
         for item in items
-        if all(not each.is_decided(status(item)) or each.matches(item, status(item)) for each in filters)
-        and not all(each.is_decided(status(item)) for each in filters)
+        if all(not each.has_needed_field(status(item)) or each.matches(item, status(item)) for each in filters)
+        and not all(each.has_needed_field(status(item)) for each in filters)
     ]
 
 
@@ -407,12 +407,12 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._follow_visible_rows_later()
 
     def on_screen_resume(self) -> None:
-        if is_whole(self):
+        if is_fully_mounted(self):
             self.rows.redraw()
             self._follow_visible_rows_later()
 
     def _on_status_changed(self, request_id: str) -> None:
-        if not is_whole(self):
+        if not is_fully_mounted(self):
             return
         self.rows.redraw(request_id)
         self.query_one(RequestPreview).status_changed(request_id)
@@ -486,7 +486,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             self.shell.explain(unknown_space_sentence(item))
 
     def refresh_data(self) -> None:
-        self.statuses.drop_outdated()
+        self.statuses.drop_for_reload()
         super().refresh_data()
         self.redraw_list()
 

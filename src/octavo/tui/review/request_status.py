@@ -230,7 +230,7 @@ def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> 
     return f" ({outdated_count} outdated)" if outdated_count else ""
 
 
-def reviewer_list(
+def review_details(
     change_request: ChangeRequest,
     reviews: Sequence[Review],
     requested_reviewers: Sequence[RequestedReviewer],
@@ -373,7 +373,7 @@ class StatusLoader:
         self._view.workers.cancel_group(self._view, _LOAD_GROUP)
         self._loading.clear()
 
-    def drop_outdated(self) -> None:
+    def drop_for_reload(self) -> None:
         """Drop failed predictions, and the status of change requests that are not followed. Both will load again."""
         for name in [each for each in self._loaded if each not in self._followed]:
             del self._loaded[name]

@@ -50,7 +50,7 @@ from octavo.tui.review.review_submission import open_review_dialog, why_no_revie
 from octavo.tui.review.status_changes import RequestTarget
 from octavo.tui.review.suggestion_preview import SUGGESTION_COMMANDS, SuggestionReview
 from octavo.tui.review.term_screen import TERM_COMMANDS, PageTerms
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_fully_mounted
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
@@ -124,7 +124,7 @@ class RequestHead:
     def draw(self) -> None:
         """Draw the first line, the reviewers and the location."""
         view, comparison = self._view, self._comparison
-        if not is_whole(view):
+        if not is_fully_mounted(view):
             return
         change_request, workspace = comparison.change_request, view.shell.workspace
         self._drawn_pending = self._pending_comments()
@@ -144,7 +144,7 @@ class RequestHead:
         view.query_one("#head", ChangingText).update(first_line)
         requested: ListPage[RequestedReviewer] | None = view.subscriptions.snapshot("requested").value
         contributors: ListPage[Contributor] | None = view.subscriptions.snapshot("contributors").value
-        people_text = request_status.reviewer_list(
+        people_text = request_status.review_details(
             change_request,
             comparison.reviews,
             requested.items if requested else (),
@@ -288,7 +288,7 @@ def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
 
 
 def _run_linters(app: Shell, view: ChangeRequestScreen) -> None:
-    view.findings.run_all_linters()
+    view.findings.use_all_linters()
     view.comparison.diffs.compare_again(view.changed_tree.reading_order)
     names_text = ", ".join(each.name for each in view.findings.linters)
     app.say(f"Running {names_text} on the changed pages. Press ; to go to a finding.")
@@ -462,7 +462,7 @@ class ChangeRequestScreen(View):
         self.page_diff.retry()
 
     def on_screen_resume(self) -> None:
-        if not is_whole(self):
+        if not is_fully_mounted(self):
             return  # Another screen was pushed before this one was composed.
         self._on_findings_changed(self.changed_tree.key)
         if self.diff_threads.unsent_by_page():
@@ -473,7 +473,7 @@ class ChangeRequestScreen(View):
         self.page_diff.draw_threads()
 
     def show_changed_pages(self) -> None:
-        if not is_whole(self) or self.comparison.is_waiting_for_tree:
+        if not is_fully_mounted(self) or self.comparison.is_waiting_for_tree:
             return
         self._set_finding_revisions()
         if self.comparison.changed_pages is not None:
@@ -497,7 +497,7 @@ class ChangeRequestScreen(View):
         self.findings.set_revisions(self.comparison.revisions, self.comparison.tree.value)
 
     def _on_findings_changed(self, page_key: str) -> None:
-        if is_whole(self) and current_view(self.shell) is self:
+        if is_fully_mounted(self) and current_view(self.shell) is self:
             if self.page_diff.shows(page_key):
                 self.page_diff.draw_threads()
                 self.refresh_bindings()

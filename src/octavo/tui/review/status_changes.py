@@ -64,12 +64,12 @@ def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
     """If the first change request is a draft, mark all drafts as ready. Otherwise, convert open requests to drafts."""
     if requests:
         matching_requests = [each for each in requests if each.status == requests[0].status]
-        toggle = _toggle(app, matching_requests)
+        toggle = _toggle_action(app, matching_requests)
 
         def undo(sent: tuple[PlannedWrite, ...]) -> DirectUndo:
             new_status = "open" if requests[0].status == "draft" else "draft"
             toggled_requests = [each.change_request.model_copy(update={"status": new_status}) for each in sent]
-            return _toggle(app, toggled_requests, is_undo=True)
+            return _toggle_action(app, toggled_requests, is_undo=True)
 
         app.writes.send(toggle.action, toggle.send(), message=toggle.message, make_undo=undo)
 
@@ -96,7 +96,7 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
     return f"#{change_request.number} in {title}" if title else f"#{change_request.number}"
 
 
-def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> DirectUndo:
+def _toggle_action(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = False) -> DirectUndo:
     """Return an action that toggles the draft status of `requests`, which have the same status. With `is_undo`, the
     action is an undo, and can be repeated for the change requests that were not sent."""
     is_single = len(requests) == 1
@@ -110,7 +110,7 @@ def _toggle(app: Shell, requests: Sequence[ChangeRequest], *, is_undo: bool = Fa
         verb, past_verb, end = "convert", "Converted", "to a draft" if is_single else "to drafts"
 
     def toggle_again(unsent: Sequence[PlannedWrite]) -> DirectUndo:
-        return _toggle(app, [each.change_request for each in unsent], is_undo=True)
+        return _toggle_action(app, [each.change_request for each in unsent], is_undo=True)
 
     names_text = _name_with_space(app, requests[0]) if is_single else plural(len(requests), "change request")
     return DirectUndo(
@@ -293,7 +293,7 @@ class PlannedWrite:
 
     change_request: ChangeRequest
     name: str
-    effect: str
+    effect_or_reason: str
     """Phrase that says what the command will do to the change request, or why it will do nothing."""
     send: Callable[[], Awaitable[SendResult[Any]]] | None = None
     """Sends the write. None if the command does not change this change request."""
@@ -302,7 +302,7 @@ class PlannedWrite:
     @property
     def info_row(self) -> InfoRow:
         """Row of the change request in the confirmation dialog."""
-        text = f"{self.change_request.title} · {self.effect}"
+        text = f"{self.change_request.title} · {self.effect_or_reason}"
         return InfoRow("ok" if self.send is not None else "care", self.name, text)
 
 
@@ -327,7 +327,7 @@ def acts_on_selection(target: RequestTarget) -> bool:
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
 
 
-def for_one_or_several(why_not: WhyNot) -> WhyNot:
+def with_selection_limit(why_not: WhyNot) -> WhyNot:
     """Return a `why_not` that allows up to `MAX_REQUESTS` selected items. Without a selection, it calls `why_not`."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
@@ -376,7 +376,7 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
     _start_plan(app, target, BulkAction("Approve", "Approved", intro, plan, "review", UNDECIDED))
 
 
-def archive_several(app: Shell, target: RequestTarget) -> None:
+def archive_or_reopen_several(app: Shell, target: RequestTarget) -> None:
     """Ask for confirmation, then archive the selected change requests, or reopen them if the first is archived."""
     is_reopening = target.selected[0].status == "archived"
     status = "open" if is_reopening else "archived"
@@ -495,13 +495,13 @@ def _undo_of_all(writes: Sequence[PlannedWrite], refresh: Callable[[], None]) ->
 
 async def _send_all(
     planned_writes: Sequence[PlannedWrite],
-    progress: Callable[[str], str],
+    partial_result: Callable[[str], str],
     on_sent: Callable[[Sequence[PlannedWrite]], None] = lambda failed: None,
     undo_again: Callable[[Sequence[PlannedWrite]], DirectUndo] | None = None,
 ) -> SendResult[Any]:
     """Send the writes one by one. The result has the writes that are done. `on_sent` is called with the failed writes.
-    `progress` makes a phrase such as `Archived 2 of 3 change requests` from `2 of 3 change requests`. If the writes
-    are an undo, `undo_again` makes another undo from the failed writes that can be sent again."""
+    `partial_result` makes a phrase such as `Archived 2 of 3 change requests` from `2 of 3 change requests`. If the
+    writes are an undo, `undo_again` makes another undo from the failed writes that can be sent again."""
     sent: list[PlannedWrite] = []
     failed: list[PlannedWrite] = []
     unsent: list[PlannedWrite] = []
@@ -521,7 +521,7 @@ async def _send_all(
     on_sent(failed)
     if sent and failed:
         requests_text = plural(len(planned_writes), "change request")
-        messages.insert(0, f"{progress(f'{len(sent)} of {requests_text}')}.")
+        messages.insert(0, f"{partial_result(f'{len(sent)} of {requests_text}')}.")
     if undo_again is not None and unsent:
         return SendResult("refused", " ".join([*messages, UNDO_AGAIN]), undo_again(unsent))
     return SendResult("done" if sent else kind, " ".join(messages), tuple(sent) if sent else None)

@@ -518,12 +518,12 @@ class PageTerms:
             return StillLoading(f"The changes of {change.title} are still loading.")
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
-    def choose(self, app: Shell) -> None:
+    def find_old_term(self, app: Shell) -> None:
         """Show where else a term occurs that the selected block replaces. If the block replaces no term, use the terms
         that the page replaces. If several terms were replaced, the user chooses one."""
-        app.background(self._choose(app))
+        app.background(self._find_old_term(app))
 
-    async def _choose(self, app: Shell) -> None:
+    async def _find_old_term(self, app: Shell) -> None:
         compared = self._page_diff.compared
         if compared is None:
             return
@@ -558,7 +558,7 @@ TERM_COMMANDS: Commands[PageTerms] = Commands(
     "term",
     (
         Command("find", "number_sign", "Find old term", "List the other places with the old term", key_display="#", shown=False,
-                run=lambda app, terms: terms.choose(app), why_not=lambda _, terms: terms.why_no_terms()),
+                run=lambda app, terms: terms.find_old_term(app), why_not=lambda _, terms: terms.why_no_terms()),
     ),
     context="change request",
     find_target=lambda view: view.page_terms,

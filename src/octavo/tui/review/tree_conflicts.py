@@ -143,10 +143,10 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
     }
 
 
-def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return page fields in conflict as changes from main to the chosen side: to main too if `is_main`."""
+def chosen_settings(fields: FieldValues, *, chooses_main: bool) -> tuple[AttributeChange, ...]:
+    """Return page fields in conflict as changes from main to the chosen side: to main too if `chooses_main`."""
     return tuple(
-        AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
+        AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if chooses_main else mine))
         for name, (main, mine) in fields.items()
     )
 
@@ -246,7 +246,7 @@ def _field_conflict(page: Page, title: str, fields: FieldValues) -> TreeConflict
         return None
     names_text = ", ".join(name.replace("_", " ") for name in fields)
     summary = f"Both sides changed these details of this page: {names_text}."
-    settings = (chosen_settings(fields, is_main=True), chosen_settings(fields, is_main=False))
+    settings = (chosen_settings(fields, chooses_main=True), chosen_settings(fields, chooses_main=False))
     options = (_describe_settings(settings[0]), _describe_settings(settings[1]))
     return TreeConflict(
         "field", page.id, title, summary, options, (None, UpdatePage(page=page.id, **own_values)), settings

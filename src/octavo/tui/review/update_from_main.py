@@ -412,7 +412,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
 
     async def _compare(self, page: ChangedPage) -> None:
         try:
-            compared = await self._diffs.compare(page)
+            compared = await self._diffs.load_diff(page)
         except ApiError as error:
             if self.rows.item is page:
                 self.view.state.fail(f"Could not load the diff of {page.title}", str(error))

@@ -149,7 +149,7 @@ def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     return [*program, path]
 
 
-QUICK_EXIT = 0.5
+QUICK_EXIT_SECONDS = 0.5
 """An editor that exits in fewer seconds may have passed the file on to another process, in which it is still open."""
 MAX_TEXT_BYTES = 1024 * 1024
 
@@ -297,9 +297,9 @@ def _run(
         if original_text is not None:
             delete_file(path)
         return NotEdited(f"Could not start {command[0]}: {error.strerror}. Set EDITOR to another program.")
-    is_quick = option_to_wait(command) or time.monotonic() - start_time < QUICK_EXIT
+    is_quick = option_to_wait(command) or time.monotonic() - start_time < QUICK_EXIT_SECONDS
     if process.returncode == 0 and is_quick and _text_of(path) == text and sys.stdin.isatty():
-        _ask_for_enter(command, path, text)
+        _wait_for_enter(command, path, text)
     result = read_back(path)
     if isinstance(result, Edited) and text is not None:
         result = Edited(with_line_ends_of(text, result.text))
@@ -328,7 +328,7 @@ def _text_of(path: Path) -> str | None:
     return result.text if isinstance(result, Edited) else None
 
 
-def _ask_for_enter(command: Sequence[str], path: Path, last_text: str | None) -> None:
+def _wait_for_enter(command: Sequence[str], path: Path, last_text: str | None) -> None:
     """Ask the user to press enter after saving, and wait. When the text differs from `last_text`, say it was saved."""
     name, option = PurePath(command[0]).name, option_to_wait(command)
     sys.stdout.write(
@@ -432,7 +432,7 @@ def read_note(path: Path) -> FileNote | None:
     return FileNote(texts[0], texts[1], texts[2], texts[3], process)
 
 
-def note_time(path: Path) -> float:
+def note_timestamp(path: Path) -> float:
     """Return the timestamp of the note next to `path`: when the editor was opened, or failed. 0 without a note."""
     note_path = _note_path(path)
     return note_path.stat().st_mtime if note_path.exists() else 0.0

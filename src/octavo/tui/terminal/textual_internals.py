@@ -77,7 +77,7 @@ def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) ->
         work.close()
 
 
-def is_whole(widget: Widget) -> bool:
+def is_fully_mounted(widget: Widget) -> bool:
     """Return True if a widget has its children and is not being removed. Check this after each `await` and in
     callbacks, because `is_mounted` is not enough."""
     return widget.is_mounted and not is_being_removed(widget)

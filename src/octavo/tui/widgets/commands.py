@@ -37,7 +37,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from octavo.concurrency import Tasks
-from octavo.tui.terminal.textual_internals import add_bindings, crash, is_whole
+from octavo.tui.terminal.textual_internals import add_bindings, crash, is_fully_mounted
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS = "LISTS"
@@ -340,7 +340,7 @@ def opens_input(node: object, id: str | None) -> bool:
 
 def _is_complete(widget: object) -> bool:
     """Return False while a widget is being created or removed."""
-    return not isinstance(widget, Widget) or is_whole(widget)
+    return not isinstance(widget, Widget) or is_fully_mounted(widget)
 
 
 @dataclass(frozen=True)

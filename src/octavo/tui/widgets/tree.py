@@ -74,7 +74,7 @@ class FlatTree:
                 collapsed_depth = depth if node.children and is_collapsed(depth, node) else None
         return visible_rows
 
-    def branches(self, key: Hashable) -> list[TreeNode]:
+    def expandable_nodes(self, key: Hashable) -> list[TreeNode]:
         """Return a node and its descendants, but only nodes that have children. Empty if the node has no children.
         Raises ValueError for an unknown key."""
         index = self._keys.index(key)
@@ -186,7 +186,7 @@ class CollapsedNodes:
     def set_branch_collapsed(self, is_collapsed: bool) -> None:
         """Collapse the node with the cursor and everything below it. If `is_collapsed` is False, expand them."""
         if self._tree.node is not None:
-            self._set_collapsed(self._tree.outline.branches(self._tree.node.key), is_collapsed)
+            self._set_collapsed(self._tree.outline.expandable_nodes(self._tree.node.key), is_collapsed)
 
     def toggle(self) -> None:
         """Collapse the node with the cursor, or expand it if it is collapsed."""
