@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan
-from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, InboxUpdate, needed_replies
+from octavo.data.inbox_plan import MAX_RECHECKED_PAGES, FinishedWrite, InboxPlanner, InboxUpdate, needed_replies
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.sync_queue import NeededResponse, Rank, Version, is_due
 from octavo.data.writes.machine import OutboxEntry
@@ -101,6 +101,20 @@ def test_round_without_own_threads_requests_five_spaces_of_others() -> None:
     for needed in disk.due(InboxUpdate.START):
         disk.fetch(needed)
     assert [space_of(needed) for needed in disk.due(InboxUpdate.REFRESH)] == FAR[:5]
+
+
+def test_replies_without_times_replace_two_thread_lists_in_a_poll() -> None:
+    disk = PlanOnDisk()
+    disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
+    for needed in disk.due(InboxUpdate.START):
+        name = space_of(needed) if isinstance(needed.op, List) else ""
+        threads = (thread(f"{name}1", MIA if name in NEAR else TOM, replies=1),) if name else ()
+        for replies in disk.fetch(needed, ListPage(items=threads)):
+            disk.fetch(replies)
+    disk.now = START + timedelta(hours=2)
+    due = [needed for needed in disk.due(InboxUpdate.POLL) if isinstance(needed.op, List | ListReplies)]
+    assert [needed.rank for needed in due if isinstance(needed.op, ListReplies)] == [Rank.INBOX, Rank.LATER]
+    assert len(due) == MAX_RECHECKED_PAGES
 
 
 def test_each_round_rechecks_reviews_of_one_change_request() -> None:

@@ -50,7 +50,7 @@ Reads
     5. So `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`): one list that is not own, then
        own lists, and then others. The reply waits here, for many polls if there are many lists. A list is own if it has a
        thread of the user, or replies in a thread that concerns the user (`needed_replies`). On servers that do not
-       report the times of replies, two lists of replies are rechecked too: an edit leaves their number unchanged.
+       report the times of replies, two lists of replies replace two of these: an edit leaves their number unchanged.
     6. The list of threads arrives. It has the number of replies of each thread, so the fingerprint of the replies differs
        (`replies_fingerprint`), and `InboxPlanner.on_response` returns them as needed. Their rank is INBOX if the thread
        concerns the user, otherwise LATER. In each update, the replies of 200 threads of rank LATER get rank INBOX.

@@ -151,7 +151,7 @@ MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of other users whose replies an update fetches with rank INBOX instead of LATER."""
 MAX_RECHECKED_PAGES = 5
-"""Approximate maximum number of pages of thread lists that an update fetches although fingerprints are unchanged."""
+"""Approximate maximum number of pages that an update fetches of threads and replies with unchanged fingerprints."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `InboxUpdate.START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
@@ -367,6 +367,11 @@ class InboxPlanner:
             return chosen
 
         rechecks = choose(other_lists, 1)
+        # On servers without times of replies, the fingerprint is only the number of replies, which edits do not change.
+        reply_lists = [each for each in not_due if isinstance(each.op, comments.ListReplies)]
+        untimed_lists = [each for each in reply_lists if each.fingerprint.isdecimal()]
+        for is_later in (False, True):
+            rechecks += choose([each for each in untimed_lists if (each.rank is Rank.LATER) is is_later], 1)
         rechecks += choose(own_lists, pages_left)
         chosen_urls = {needed.url for needed in rechecks}
         affordable_lists = [
@@ -375,12 +380,6 @@ class InboxPlanner:
             if needed.url not in chosen_urls and page_counts.get(needed.url, 1) <= pages_left
         ]
         rechecks += choose(affordable_lists, pages_left)
-        # On servers without times of replies, the fingerprint is only the number of replies, which edits do not change.
-        reply_lists = [each for each in not_due if isinstance(each.op, comments.ListReplies)]
-        untimed_lists = [each for each in reply_lists if each.fingerprint.isdecimal()]
-        for is_later in (False, True):
-            candidates = [each for each in untimed_lists if (each.rank is Rank.LATER) is is_later]
-            rechecks += recheck(candidates, self._version_of, 1, now)
         chosen_discussions = {discussion_of(needed) for needed in recheck(review_lists, self._version_of, 1, now)}
         return rechecks + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
 
