@@ -10,7 +10,9 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
+from octavo.data.inbox import ThreadRef
 from octavo.data.inbox_marks import InboxMarks
+from octavo.data.queries import replies_op
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
 from octavo.local_time import localize
@@ -669,6 +671,27 @@ async def test_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest
         assert [type(op) for op in asked] == [content.ListChanges], (
             "the inbox has the reviews already, so only the changes may be loaded"
         )
+
+
+async def test_cursor_that_passes_rows_sends_no_requests(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.quit()
+    async with stage.play(start="inbox") as run:
+        monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 1000.0)
+        rows, before, shown_count = view(run).rows, len(run.gate.passed), 0
+        threads = {row.target.comment_id for row in rows.items if isinstance(row.target, ThreadRef)}
+        for _ in rows.items:
+            await run.press("j")
+            shown_count += len(view(run).row_preview.thread._messages) > 1
+        assert shown_count > 5, "cached replies must be shown at once"
+        assert not [op for op in run.gate.passed[before:] if getattr(op, "comment_id", "") in threads]
+        monkeypatch.undo()
+        await run.press("k")
+        assert rows.item is not None
+        thread = rows.item.target
+        assert isinstance(thread, ThreadRef)
+        replies = replies_op(thread.at, thread.comment_id)
+        await run.until(lambda: replies in run.gate.passed[before:], "load the replies of the selected thread")
 
 
 async def see_preview(run: Run) -> None:

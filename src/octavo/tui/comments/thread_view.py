@@ -170,15 +170,29 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         title: str = "",
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
+        is_loading_delayed: bool = False,
     ) -> None:
         """Show a thread. With `title`, show a heading above it: the title, and sometimes the quoted text of the block
         and a note. The text is quoted if the page is not visible, or if `title` ends with a colon. The note
-        `outdated_note` is shown if the thread is outdated and the page is not visible."""
+        `outdated_note` is shown if the thread is outdated and the page is not visible. If `is_loading_delayed`, only
+        cached replies are shown until `load` is called."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)
         self.at, self.comment, self._title, self._is_page_visible = at, comment, title, is_page_visible
         self._outdated_note = outdated_note or _BLOCK_DELETED
+        if is_loading_delayed:
+            self.subscriptions.stop()
+            self._suggestions.set_page_text("")
+        else:
+            self.load()
+        self._lay_out()
+
+    def load(self) -> None:
+        """Follow the replies of the thread, and the page that its suggestion changes."""
+        at, comment = self.at, self.comment
+        if at is None or comment is None:
+            return
         if comment.id.startswith("pending-"):
             self.subscriptions.follow("replies", None)
         else:
@@ -189,7 +203,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if page_op != self.subscriptions.operation("page"):
             self._suggestions.set_page_text("")  # The old text belongs to another page.
         self.subscriptions.follow("page", page_op, self._show_page)
-        self._lay_out()
 
     def refresh_replies(self) -> None:
         for op in self.subscriptions.operations():
@@ -203,7 +216,10 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def _replies(self) -> Snapshot[ListPage[Reply]]:
-        return self.subscriptions.snapshot("replies")
+        """The followed replies. Before `load`, the cached replies."""
+        if self.at is None or self.comment is None or self.subscriptions.operation("replies") is not None:
+            return self.subscriptions.snapshot("replies")
+        return self.shell.session.live.peek(replies_op(self.at, self.comment.id))
 
     def _show_replies(self, _: Snapshot[ListPage[Reply]]) -> None:
         pending_count_before = sum(layout.message.id.startswith("pending-") for layout in self._messages)

@@ -449,7 +449,7 @@ class InboxScreen(ListView[InboxRow]):
         request = self.feed.change_request(row)
         if request is not None:
             self.statuses.follow_visible([request])
-        self.row_preview.reload_thread()
+        self.row_preview.load_thread()
         mark_read = partial(row_commands.mark_read, self.shell, self.feed, row)
         self._preview_delay.start(row_commands.READ_DELAY, mark_read)
 

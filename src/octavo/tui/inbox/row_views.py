@@ -282,17 +282,16 @@ class RowPreview(Vertical):
             shown_comment = self.thread.comment
             # The preview may have loaded a newer version of the thread than the list.
             if shown_comment is None or shown_comment.id != comment.id:
-                self.thread.show(row.target.at, comment, title=row.context)
+                # A user who goes to a row far below passes many rows, whose replies are not needed.
+                is_selected = self.subscriptions.operation("thread") == _thread_op(row)
+                self.thread.show(row.target.at, comment, title=row.context, is_loading_delayed=not is_selected)
         else:
             self._show_text(row)
 
-    def reload_thread(self) -> None:
-        """Load the newest version of the thread in the preview."""
-        row = self._row
-        operation = None
-        if row is not None and isinstance(row.target, ThreadRef):
-            operation = comments.Get(at=row.target.at, comment_id=row.target.comment_id, format="markdown")
-        self.subscriptions.follow("thread", operation, self._show_thread)
+    def load_thread(self) -> None:
+        """Load the newest version of the thread in the preview, and its replies."""
+        self.subscriptions.follow("thread", _thread_op(self._row), self._show_thread)
+        self.thread.load()
 
     def _show_thread(self, snapshot: Snapshot[Comment]) -> None:
         row, value = self._row, snapshot.value
@@ -356,6 +355,13 @@ class RowPreview(Vertical):
             self.set_class(each == pane, f"-{each}")
         if pane != "thread":
             self.thread.clear()
+
+
+def _thread_op(row: InboxRow | None) -> comments.Get | None:
+    """Return the operation that loads the thread of a row. None if the row has no thread."""
+    if row is None or not isinstance(row.target, ThreadRef):
+        return None
+    return comments.Get(at=row.target.at, comment_id=row.target.comment_id, format="markdown")
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
