@@ -269,9 +269,8 @@ class InboxPlanner:
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
         """Store a fetched or cached response. If it lists threads, return the lists of replies that are needed too."""
         self._responses.unreduced[needed.url] = needed.op, value.items
-        version = self._version_of(needed.url)
         for each in self.finished:
-            if each.unfetched is not None and version is not None and version.requested_at >= each.done_at:
+            if each.unfetched is not None and self._is_fetched_after(each, needed.url):
                 each.unfetched.discard(needed.url)
         if not isinstance(needed.op, comments.List) or needed.url not in self._needed_lists:
             return ()
@@ -334,12 +333,15 @@ class InboxPlanner:
         """Yield the responses that finished writes changed and that have not been fetched since. Each is due. Set
         `unfetched` of each write to the URLs of these responses."""
         for each in self.finished:
-            each.unfetched = set()
-            for url in urls_changed_by(each.entry):
-                version = self._version_of(url)
-                if url in self.all_needed and (version is None or version.requested_at < each.done_at):
-                    each.unfetched.add(url)
-                    yield self.all_needed[url].as_due()
+            each.done_at = min(each.done_at, self._now())  # The clock may have been set back.
+            urls = [url for url in urls_changed_by(each.entry) if url in self.all_needed]
+            each.unfetched = {url for url in urls if not self._is_fetched_after(each, url)}
+            yield from (self.all_needed[url].as_due() for url in urls if url in each.unfetched)
+
+    def _is_fetched_after(self, write: FinishedWrite, url: str) -> bool:
+        """Return whether the cached response at `url` was requested after a finished write."""
+        version = self._version_of(url)
+        return version is not None and write.done_at <= version.requested_at <= self._now()
 
     def _rechecks(self, excluded_urls: set[str], now: datetime) -> list[NeededResponse]:
         """Return `as_due` copies of a few responses with unchanged fingerprints. Leave out URLs in `excluded_urls`."""
