@@ -60,6 +60,22 @@ async def test_comment_is_sent_although_the_clock_was_set_back(
     assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
 
 
+async def test_retry_is_not_delayed_by_a_clock_that_was_set_back(
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
+) -> None:
+    await add_write(outbox, comment(here), action="comment")
+    gate.errors.extend(ServerError("Busy.") for _ in range(2))
+    await deliver(outbox, clock)
+    clock.forward(hours=1)
+    await outbox.send_due()
+    assert (outbox.entries[0].state, outbox.entries[0].own_failures) == ("queued", 2)
+    clock.forward(minutes=-30)
+    await outbox.send_due()
+    clock.forward(minutes=2)
+    await outbox.send_due()
+    assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
+
+
 async def test_entry_of_a_pending_id_is_found_without_a_scan(
     outbox: ManualOutbox, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:

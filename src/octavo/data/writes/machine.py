@@ -407,13 +407,14 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 
-def shift_times_back(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Move the times of an entry back, so that `requested_at` is `now`, because the clock was set back."""
+def shift_times_back(entry: OutboxEntry, now: datetime, shift: timedelta) -> OutboxEntry:
+    """Move the times of an entry back by `shift`, because the clock was set back. If `requested_at` would still be
+    after `now`, move the times further, so that `requested_at` is `now`."""
     entry = _require_state(entry, "queued", "unknown")
-    shift = entry.requested_at - now
-    names = ("due_at", "started_at", "may_arrive_until")
+    shift = max(shift, entry.requested_at - now)
+    names = ("requested_at", "due_at", "started_at", "may_arrive_until")
     times: dict[str, Any] = {name: time - shift for name in names if (time := getattr(entry, name)) is not None}
-    return replace(entry, requested_at=now, **times)
+    return replace(entry, **times)
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from octavo.data.state_db import NotSaved
+from octavo.data.sync_queue import LONG_AGO
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import CLOSED, Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import MAX_WRITE_AGE, OutboxEntry, next_due, next_wake
@@ -34,6 +35,8 @@ class OutboxWorker:
         self._woken = asyncio.Event()
         self._is_stopping = False
         self._running_steps: dict[str, asyncio.Task[None]] = {}
+        self._checked_at = LONG_AGO
+        """Time of the last check which entries are due."""
 
     async def run(self) -> None:
         """Send entries until `stop` is called."""
@@ -104,16 +107,25 @@ class OutboxWorker:
             return None, POLL_SECONDS
         now = self._entries.now()
         await self._remove_old_failures(now)
-        if future_ids := [
-            entry.id for entry in self._entries.all if entry.requested_at > now and entry.due_at is not None
-        ]:
-            await self._entries.apply_to_all(future_ids, partial(machine.shift_times_back, now=now))
+        await self._follow_clock(now)
         sendable = tuple(filter(self._account.may_send, self._entries.all))
         entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_keys=self._running_steps)
         if entry is not None:
             return entry, 0.0
         times = (next_wake(sendable, now), self._connection.paused_until)
         return None, min([POLL_SECONDS, *((time - now).total_seconds() for time in times if time and time > now)])
+
+    async def _follow_clock(self, now: datetime) -> None:
+        """If the clock was set back, move the times of waiting entries back, too."""
+        shift = max(self._checked_at - now, timedelta())
+        ids = [
+            entry.id
+            for entry in self._entries.all
+            if entry.due_at is not None and (entry.requested_at > now or (shift and entry.due_at > now))
+        ]
+        if ids:
+            await self._entries.apply_to_all(ids, partial(machine.shift_times_back, now=now, shift=shift))
+        self._checked_at = now
 
     async def _take_step(self, entry: OutboxEntry) -> None:
         match entry.state:
