@@ -6,6 +6,7 @@ Measured with 380 tests of journeys and widgets, which take 47 s of processor ti
 | --- | --- | --- |
 | clocks, selector of the event loop, `asyncio.wrap_future`, `Writer.submit` | skips time in which nothing can happen | 242 s |
 | `Compositor.render_update` | renders changes, but makes no output for a terminal; journeys render only lists, trees and pages | 64 s of processor time |
+| `KeyBar.before_paint` | computes key bars of journeys only when a test looks | 50 % more key bars |
 | `Pilot._wait_for_screen`, its intervals | waits only for widgets with messages, and checks more often | 62 s of processor time |
 | `Stylesheet._parse_rules` | parses each source of CSS once for all apps | 20 ms more of processor time for each app |
 | `RuleSet.__hash__` | hashes the rules of CSS without Python code | 14 % more of processor time for CSS |
@@ -62,7 +63,7 @@ _transactions: set[Future[Any]] = set()
 _skipped = 0.0
 _is_painting_delayed = False
 _paints_only_lists = False
-"""True to paint only widgets with a `render_lines` of their own: lists, trees and pages, which load data for visible rows."""
+"""True to paint only lists, trees and pages, which load data for visible rows. They have their own `render_lines`."""
 
 
 def skipped() -> float:
@@ -150,11 +151,19 @@ def _is_idle(pump: MessagePump) -> bool:
 def painting_delayed() -> Iterator[None]:
     """Paint nothing meanwhile, except when `paint` is called. Journeys look only at idle apps."""
     global _is_painting_delayed
+    from octavo.tui.widgets.bars import KeyBar  # lazy: imports clocks, which this module replaces first
+
     before, _is_painting_delayed = _is_painting_delayed, True
+    before_paint = KeyBar.before_paint
+    KeyBar.before_paint = _compute_nothing  # type: ignore[assignment, method-assign]  # for all key bars
     try:
         yield
     finally:
-        _is_painting_delayed = before
+        _is_painting_delayed, KeyBar.before_paint = before, before_paint  # type: ignore[method-assign]  # the original
+
+
+def _compute_nothing(_: Widget) -> None:
+    """Do nothing: a key bar is also computed when the screen is rendered."""
 
 
 def paint(screen: Screen[object]) -> None:
@@ -189,7 +198,8 @@ def _render_changes(
             pass
         return
     for widget, (region, clip) in compositor.visible_widgets.items():
-        if type(widget).render_lines is not Widget.render_lines and area.overlaps(clip):
+        loads_rows = type(widget).render_lines is not Widget.render_lines and not hasattr(widget, "before_paint")
+        if loads_rows and area.overlaps(clip):
             widget.render_lines(region.intersection(clip) - region.offset)
 
 

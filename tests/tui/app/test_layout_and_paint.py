@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
@@ -10,8 +11,9 @@ from textual.geometry import Region
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from octavo.tui.widgets import bars
 from octavo.tui.widgets.bars import KeyBar
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, key_bar
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_widgets import ChangingText
 from tests.tui.widgets.scratch import Scratch, shown, until, wait_idle
@@ -99,6 +101,47 @@ async def test_changed_key_bar_is_drawn_once() -> None:
             app.screen.refresh_bindings()
         await wait_idle(app)
         assert bar.render_count - render_count == 1
+
+
+async def test_key_bar_is_computed_once_for_each_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[Screen[Any]] = []
+
+    def counted_key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
+        computed.append(screen)
+        return key_bar(screen)
+
+    monkeypatch.setattr(bars, "key_bar", counted_key_bar)
+    app = OneKeyApp(KeyBar())
+    async with app.run_test(size=(40, 3)) as pilot:
+        await wait_idle(app)
+        computed.clear()
+        with app.batch_update():
+            for _ in range(5):
+                app.screen.refresh_bindings()
+                await pilot.pause(0.05)
+            assert not computed, "nothing is painted, so no key bar is needed"
+        await wait_idle(app)
+        assert len(computed) == 1
+
+
+async def test_key_bar_is_painted_no_later_than_the_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[set[Region]] = []
+
+    def note_paint(screen: Screen[Any], paint: Callable[[Screen[Any]], None] = Screen._compositor_refresh) -> None:
+        painted.append(screen._compositor._dirty_regions.copy())
+        paint(screen)
+
+    app = OneKeyApp(text := Static("before"), bar := KeyBar())
+    async with app.run_test(size=(40, 3)):
+        await wait_idle(app)
+        monkeypatch.setattr(Screen, "_compositor_refresh", note_paint)
+        text.update("after", layout=False)
+        app.is_disabled = True
+        app.screen.refresh_bindings()
+        await wait_idle(app)
+        frames_of_bar = [index for index, regions in enumerate(painted) if bar.region in regions]
+        frames_of_text = [index for index, regions in enumerate(painted) if text.region in regions]
+        assert frames_of_bar[0] <= frames_of_text[0]
 
 
 async def test_layout_and_key_bar_are_updated_only_when_needed() -> None:

@@ -16,7 +16,7 @@ from textual.events import Key
 
 from octavo.tui.terminal.display import simplify_emoji
 from octavo.tui.terminal.polite_thread import expect_frame, on_frame_written
-from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events
+from octavo.tui.terminal.textual_internals import ParseError, XTermParser
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -110,8 +110,8 @@ class KeyReader:
         """Yield the messages for an escape character and the key after it, if there is one. If the user may have
         pressed alt with this key instead, yield one `EscapeOrAlt`."""
         escape = Key("escape", _ESCAPE)  # Created before `plain`, because the app sorts waiting keys by time.
-        plain = key_events(self._parser, keys[1:]) if keys[1:] else []
-        with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
+        plain = self._parser.key_events(keys[1:]) if keys[1:] else []
+        with_alt = [*self._parser.key_events(keys), *self._parser.key_events(keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
             yield EscapeOrAlt(with_alt[0], escape, plain[0])
         else:

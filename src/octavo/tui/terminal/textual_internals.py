@@ -30,7 +30,7 @@ from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
 from textual.worker import Worker
 
-from octavo.tui.terminal.replaced_parts import UNREPLACED_PARTS, replaces
+from octavo.tui.terminal.replaced_parts import replaces
 
 
 class CachedStylesheet(Stylesheet):
@@ -109,6 +109,15 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
     return {widget: regions for widget, regions in original(compositor).items() if widget.parent is not None}
 
 
+@replaces(Compositor, "update_widgets", 0x675D3A84)
+def _update_before_paint(original: Callable[..., None], compositor: Compositor, widgets: set[Widget]) -> None:
+    """Call `before_paint` of each widget that has this method and is about to be painted."""
+    for widget in widgets:
+        if hasattr(widget, "before_paint"):
+            widget.before_paint()
+    original(compositor, widgets)
+
+
 @replaces(Compositor, "reflow", 0x4C993E47)
 def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Lay out widgets. Compare with the last layout to find newly visible widgets: Textual misses widgets that become
@@ -151,9 +160,6 @@ def wrap_lines(text_area: Any) -> None:
     text_area._rewrap_and_refresh_virtual_size()
 
 
-# Apps
-
-
 @replaces(App, "_fatal_error", 0xB2320153)
 def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
     """Print what the method `crash_report` of the app returns for the first error, if the app has this method. Textual
@@ -183,9 +189,8 @@ def crash(app: App[Any], error: Exception) -> None:
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
     """Call `App.before_removal` with all widgets and screens to be removed. Textual sends its events afterwards."""
-    notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
-    if notify is not None:
-        notify({each for node in nodes for each in node.walk_children(with_self=True)})
+    if hasattr(app, "before_removal"):
+        app.before_removal({each for node in nodes for each in node.walk_children(with_self=True)})
     return original(app, *nodes, **options)
 
 
@@ -264,8 +269,7 @@ def _make_cache(strip: Strip, name: str) -> FIFOCache[Any, Any]:
     return cache
 
 
-if (Strip, "__init__") not in UNREPLACED_PARTS:
-    Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]  # Python calls it for attributes that are not set.
+Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]  # Python calls it for attributes that are not set.
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
@@ -278,9 +282,6 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
     return screen._compositor.render_strips(screen.size)
 
 
-# The terminal driver
-
-
 class XTermParser(TextualParser):
     """Parser of terminal input that ignores escape sequences with impossible key numbers, which would crash the app."""
 
@@ -290,10 +291,9 @@ class XTermParser(TextualParser):
         except (ValueError, OverflowError):
             return [Key(Keys.Ignore, sequence)]
 
-
-def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the keys that an escape sequence stands for. Empty if it is unknown. `alt` adds alt to the keys."""
-    return list(parser._sequence_to_key_events(sequence, alt=alt))
+    def key_events(self, sequence: str, *, alt: bool = False) -> list[Key]:
+        """Return the keys that an escape sequence stands for. Empty if it is unknown. `alt` adds alt to the keys."""
+        return list(self._sequence_to_key_events(sequence, alt=alt))
 
 
 def write_to_terminal(app: App[Any], text: str) -> None:

@@ -8,8 +8,11 @@ from typing import ClassVar
 from textual.app import RenderResult
 from textual.content import Content
 from textual.events import Click
+from textual.geometry import Region
 from textual.message import Message
+from textual.messages import Update
 from textual.reactive import reactive
+from textual.strip import Strip
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -106,18 +109,25 @@ class KeyBar(Widget):
         """True if key bindings may have changed since the commands were last computed."""
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed(), immediate=True)
 
     def _on_bindings_changed(self) -> None:
         self._is_outdated = True
-        self.check_idle()
+        self.screen.post_message(Update(self))
 
-    def on_idle(self) -> None:
+    def before_paint(self) -> None:
+        self._refresh_if_changed()
+
+    def _refresh_if_changed(self) -> None:
         # Textual often announces unchanged bindings, so compare. A screen that is being removed has incomplete widgets.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
-            if not self.screen.is_current or key_bar(self.screen) != self._shown_commands:
+            if key_bar(self.screen) != self._shown_commands:
                 self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._refresh_if_changed()
+        return super().render_lines(crop)
 
     def render(self) -> RenderResult:
         commands = self._shown_commands = key_bar(self.screen)
