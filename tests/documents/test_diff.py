@@ -231,7 +231,7 @@ def test_rearranged_blocks_are_restructured() -> None:
 def test_invisible_change_is_an_empty_diff() -> None:
     found = diff_of("a\\_b\n\n* x\n* y", "a_b\n\n- x\n- y\n")
     assert found.is_empty
-    assert found.unseen_lines == 4
+    assert found.unseen_line_count == 4
 
 
 def test_long_values_are_cut_to_show_their_difference() -> None:
@@ -435,7 +435,7 @@ def test_items_of_a_long_list_are_paired_correctly() -> None:
 def test_diff_of_equal_pages_is_empty(page: str) -> None:
     found = diff(parse(page), parse(page))
     assert found.is_empty
-    assert (found.unseen_lines, found.size.added, found.size.removed) == (0, 0, 0)
+    assert (found.unseen_line_count, found.size.added, found.size.removed) == (0, 0, 0)
 
 
 @given(st.text(alphabet="ab c漢字.\n", max_size=60), st.text(alphabet="ab c漢字.\n", max_size=60))

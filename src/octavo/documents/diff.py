@@ -56,7 +56,7 @@ _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Return the changes between two pages. If they look the same, `unseen_lines` counts differing source lines."""
+    """Return the changes between two pages. If they look the same, `unseen_line_count` counts changed source lines."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     drafts = _compare_siblings(old_side, new_side)
@@ -67,7 +67,9 @@ def diff(old: Document, new: Document) -> Diff:
     if not result.is_empty or old.source == new.source:
         return result
     ranges = diff_ranges(old.source.split("\n"), new.source.split("\n"))
-    return replace(result, unseen_lines=sum(max(i2 - i1, j2 - j1) for equal, i1, i2, j1, j2 in ranges if not equal))
+    return replace(
+        result, unseen_line_count=sum(max(i2 - i1, j2 - j1) for equal, i1, i2, j1, j2 in ranges if not equal)
+    )
 
 
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEntry]:

@@ -239,7 +239,7 @@ class Diff:
     entries: tuple[DiffEntry, ...]
     metadata: tuple[AttributeChange, ...] = ()
     """The changes in the front matter."""
-    unseen_lines: int = 0
+    unseen_line_count: int = 0
     """Number of source lines that differ although the pages look the same. 0 if the pages look different."""
     size: ChangeSize = ChangeSize()
 

@@ -487,9 +487,9 @@ async def test_pasted_and_quoted_control_characters_are_shown_as_text() -> None:
 
 def test_drafts_are_saved_soon_after_the_last_key() -> None:
     clock = DraftDelay(Widget())
-    assert clock.seconds_until_save(10.0) == pytest.approx(0.3)
-    assert clock.seconds_until_save(10.2) == pytest.approx(0.3)
-    assert clock.seconds_until_save(10.9) == pytest.approx(0.1)
-    assert clock.seconds_until_save(11.5) == pytest.approx(0.01)
+    assert clock.record_typing(10.0) == pytest.approx(0.3)
+    assert clock.record_typing(10.2) == pytest.approx(0.3)
+    assert clock.record_typing(10.9) == pytest.approx(0.1)
+    assert clock.record_typing(11.5) == pytest.approx(0.01)
     clock.mark_saved()
-    assert clock.seconds_until_save(12.0) == pytest.approx(0.3)
+    assert clock.record_typing(12.0) == pytest.approx(0.3)

@@ -140,9 +140,9 @@ def _location(
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)
-    start = _code_points(linted_lines[line - 1], report.column, column_unit)
+    start = _index_of_column(linted_lines[line - 1], report.column, column_unit)
     if report.end_column is not None:
-        end = _code_points(linted_lines[end_line - 1], report.end_column, column_unit)
+        end = _index_of_column(linted_lines[end_line - 1], report.end_column, column_unit)
     elif report.end_line is not None and report.end_line > line:
         end = len(lines[end_line - 1])
     else:
@@ -159,7 +159,7 @@ def _location(
     return FileRange(line, start + 1, end_line, end + 1)
 
 
-def _code_points(line: str, column: int, column_unit: ColumnUnit) -> int:
+def _index_of_column(line: str, column: int, column_unit: ColumnUnit) -> int:
     """Return the index in a line for a column that a linter counted in the unit `column_unit`."""
     if column_unit == "code-points":
         return min(max(column - 1, 0), len(line))

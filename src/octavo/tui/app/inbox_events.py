@@ -67,7 +67,7 @@ class InboxEventDetector:
         self._seen_rows: set[tuple[str, str]] | None = None
         """`key` and `stamp` of each row seen so far. News change the stamp. None until the inbox was complete."""
 
-    def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
+    def take_new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the rows that are new or have news, without rows about unsent texts. `is_complete` is True if `rows`
         is the whole inbox. The first call with the whole inbox, and the calls before it, return no rows."""
         rows_by_key_and_stamp = {(each.key, each.stamp): each for each in rows}

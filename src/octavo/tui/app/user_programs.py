@@ -483,7 +483,7 @@ class EventHooks:
         if organization.id != self._organization_id:
             self._organization_id = organization.id
             self.forget_seen_rows()
-        rows = self._detector.new_rows(inbox.rows.active, is_complete=inbox.is_complete)
+        rows = self._detector.take_new_rows(inbox.rows.active, is_complete=inbox.is_complete)
         titles = self._app.workspace.space_titles
         self._handle(event_of_row(each, inbox.change_request(each), titles) for each in rows)
 

@@ -50,7 +50,7 @@ class Placement(NamedTuple):
     """Position and size of the thread dialog on the screen, and how many rows of the page pane the dialog covers."""
 
     region: Region
-    covered_rows: int
+    covered_row_count: int
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
@@ -130,7 +130,7 @@ class ThreadDialog(Dialog[None]):
         pane = self._pane
         pane_region = pane.region if pane.is_running and pane.display else Region()
         placement = placement_for(self.app.size, pane_region, pane.painter.text_width if pane_region.area else 0)
-        pane.viewport.reserve_rows(placement.covered_rows)
+        pane.viewport.reserve_rows(placement.covered_row_count)
         if placement != self._placement:
             self._placement = placement
             styles, region = self.query_one(DialogFrame).styles, placement.region

@@ -262,7 +262,7 @@ class DiffContents(Contents):
         """Number of characters of the longer version of `page`. 0 if no versions are compared yet."""
         return self.page.size
 
-    def diff_to_build(self) -> DiffChunks:
+    def prepare_diff(self) -> DiffChunks:
         """Return the diff of the current layout, and remember this layout in `built_layout`. The caller must build the
         chunks of the diff. Only a source diff has its chunks already."""
         layout, page = self.current_layout, self.page
@@ -384,7 +384,7 @@ class DiffBuilder:
         unfinished build is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
-        changes = self.contents.diff_to_build()
+        changes = self.contents.prepare_diff()
         if self.contents.size < SHORT_PAGE:
             self._show(changes.complete())
             return

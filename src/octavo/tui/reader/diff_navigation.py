@@ -249,7 +249,7 @@ class DiffNavigation:
             if self.cursor.selected is not None:
                 self.cursor.selected = (span.chunk_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)
-            if self.pane.viewport.covered_rows:
+            if self.pane.viewport.covered_row_count:
                 self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
 
     def _find_span(self, block: Block) -> BlockSpan | None:

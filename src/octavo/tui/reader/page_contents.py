@@ -252,7 +252,7 @@ class PageContents(Contents):
             if self._source_chunks is None:
                 blocks = source_blocks(self.document.source, self.document.blocks, self.source_block)
                 self._source_chunks = [
-                    PageChunk(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks
+                    PageChunk(block, row_count=max(1, block.lines[1] - block.lines[0])) for block in blocks
                 ]
             return self._source_chunks
         return self.page_chunks

@@ -254,7 +254,7 @@ class Viewport:
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` sets `scroll_y`. Other changes of `scroll_y` are scrolling by the user."""
-        self.covered_rows = 0
+        self.covered_row_count = 0
         """Number of rows at the bottom that another widget covers, such as a thread."""
         self.bar_rows = 0
         """Number of rows at the bottom that the find bar takes: 0 or 1."""
@@ -293,12 +293,12 @@ class Viewport:
     @property
     def row_count(self) -> int:
         """Number of rows that show lines, without the rows that another widget or the find bar covers."""
-        return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
+        return max(1, self.widget.size.height - max(self.covered_row_count, self.bar_rows))
 
     def reserve_rows(self, rows: int) -> None:
         """Keep `rows` rows at the bottom free for another widget. The last line can be scrolled above that widget."""
-        if rows != self.covered_rows and self.widget.is_running:
-            self.covered_rows = rows
+        if rows != self.covered_row_count and self.widget.is_running:
+            self.covered_row_count = rows
             self.update_scroll_bar()
 
     def reset_lines(self, *, position: ReadingPosition | None = None, reuses_lines: bool = False) -> None:

@@ -40,7 +40,7 @@ _MEASURED_ROWS = 50
 class CodeSize(NamedTuple):
     """Number and widths of the lines in a code block."""
 
-    rows: int
+    row_count: int
     longest_width: int
     """Width in cells of the longest line."""
     note_widths: Mapping[int, int]
@@ -57,7 +57,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         if bounds is None
         else context.shared_by_slices("size", bounds.whole_block, _code_size)
     )
-    row_count = whole_size.rows
+    row_count = whole_size.row_count
     toggle = None
     is_collapsed = is_code_collapsed(block, row_count, context.view_state)
     if attrs.get("expandable") and row_count > COLLAPSED_LINES + 2:

@@ -70,7 +70,7 @@ def build_diff(
     """Return the chunks of a diff of two versions of a page. `threads` has the threads of each block by block key, and
     the threads of the page under the key "". With `side_by_side`, removed and added blocks are paired. `only_meaning`
     hides changes that cannot affect the meaning, according to `kinds`."""
-    if diff.is_empty and not diff.unseen_lines and not threads:
+    if diff.is_empty and not diff.unseen_line_count and not threads:
         return DiffChunks()
     builder = _ChunkBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
     return builder.build(diff)
@@ -175,8 +175,8 @@ class _ChunkBuilder:
         def add_chunks() -> None:
             self._add_threads("", None)
             self._add_page_options(diff)
-            if diff.unseen_lines:
-                self._add_note(f"No visible changes. {plural(diff.unseen_lines, 'line')} in the source changed.")
+            if diff.unseen_line_count:
+                self._add_note(f"No visible changes. {plural(diff.unseen_line_count, 'line')} in the source changed.")
             self._add_entries(diff.entries)
 
         self.chunks.remaining = self._iterate_chunks(add_chunks)

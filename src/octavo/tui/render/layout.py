@@ -270,7 +270,7 @@ class PageChunk(NamedTuple):
     """Number of blank lines above the chunk."""
     slice: Block | None = None
     """The slice of `block` to render. None to render the whole block."""
-    rows: int = 1
+    row_count: int = 1
     """Estimated number of lines with the blank lines above, but without the text that `letter_count` counts."""
     letter_count: int = 0
     """Number of letters in text that wraps, to estimate its number of lines for any width."""
@@ -344,7 +344,7 @@ def render_chunk(context: LayoutContext, chunk: PageChunk, width: int) -> list[L
 
 def estimate_height(chunk: PageChunk, width: int) -> int:
     """Return the approximate number of lines of a chunk at a width in cells. The chunk is not rendered."""
-    return chunk.rows + chunk.letter_count // max(width, 1)
+    return chunk.row_count + chunk.letter_count // max(width, 1)
 
 
 def _estimate_lines_and_letters(block: Block, *, is_whole: bool) -> tuple[int, int]:

@@ -109,8 +109,8 @@ def render_each_run(
         if is_script and all_runs[index - 1].text[-1:].isalnum() and _LONG_WORD.fullmatch(run.text):
             # In `Q<sub>stock</sub>`, two words without a sign between them would look like one.
             run = run._replace(text=("^" if "sup" in run.marks else "_") + run.text)
-        is_first = index == 0 or not _same_link(all_runs[index - 1], run)
-        is_last = index + 1 == len(all_runs) or not _same_link(run, all_runs[index + 1])
+        is_first = index == 0 or not _is_same_link(all_runs[index - 1], run)
+        is_last = index + 1 == len(all_runs) or not _is_same_link(run, all_runs[index + 1])
         if run.link and run.kind != "image":
             if clickable is None or clickable.target != run.link or is_first:
                 clickable = _clickable_of_link(run.link)
@@ -127,7 +127,7 @@ def render_each_run(
     return pieces_of_runs
 
 
-def _same_link(first: Run, second: Run) -> bool:
+def _is_same_link(first: Run, second: Run) -> bool:
     kinds = ("mention", "button")
     return first.link == second.link and first.kind not in kinds and second.kind not in kinds
 

@@ -290,14 +290,14 @@ def _widths_with_whole_words(
         least_widths = [*map(min, longest_words, widths)]
         least_widths[index] = longest_words[index]
         if _excess_width(least_widths, available_width) <= 0:
-            lines = _number_of_lines(rows, widths) if not max_lines else 0
+            lines = _line_count(rows, widths) if not max_lines else 0
             max_lines = max_lines or lines + max(1, lines // _LINES_PER_ADDED_LINE)
             wider = _share_widths(natural_widths, least_widths, text_sizes, available_width)
-            widths = wider if _number_of_lines(rows, wider) <= max_lines else widths
+            widths = wider if _line_count(rows, wider) <= max_lines else widths
     return widths
 
 
-def _number_of_lines(rows: list[list[list[StyledText]]], widths: Sequence[int]) -> int:
+def _line_count(rows: list[list[list[StyledText]]], widths: Sequence[int]) -> int:
     return sum(max([len(wrap_items(cell, width)) for cell, width in zip(row, widths, strict=True)]) for row in rows)
 
 

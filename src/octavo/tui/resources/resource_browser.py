@@ -459,7 +459,7 @@ class BrowserScreen(ListView[Any]):
             resource, item = self.level.resource, self.rows.item
             if item is not None:
                 resource, item = resource.item_of(item)
-            loaded_values = self._detail_loader.details_of(resource, self.level.arguments, item)
+            loaded_values = self._detail_loader.request_details(resource, self.level.arguments, item)
             self.query_one(Details).show(resource, item, self.name_of, loaded_values)
             if not self.rows.state.shows_loading:  # Keep the layout while a table loads.
                 self.set_class(not self.rows.items, "-empty")

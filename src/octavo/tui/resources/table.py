@@ -187,7 +187,7 @@ class DetailLoader:
         self._loaded_values.clear()
         self._stop()
 
-    def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
+    def request_details(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
         """Return the details of an item. If they are not loaded yet, begin to load them, and return `LOADING`. If there
         is nothing to load, return an empty tuple and cancel a running load."""
         if resource.load_details is None or item is None:

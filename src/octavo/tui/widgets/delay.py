@@ -58,7 +58,7 @@ class DraftDelay(Delay):
         """True if the user has typed something that is not saved yet."""
         return self._first_unsaved is not None
 
-    def seconds_until_save(self, now: float) -> float:
+    def record_typing(self, now: float) -> float:
         """Record that the user typed at the time `now`. Return in how many seconds, more than 0, to save the draft."""
         if self._first_unsaved is None:
             self._first_unsaved = now
@@ -66,7 +66,7 @@ class DraftDelay(Delay):
 
     def save_soon(self, save: Callable[[], object]) -> None:
         """Call `save` when the user pauses, or after `MAX_SECONDS` of typing. Call this method after each key."""
-        self.start(self.seconds_until_save(monotonic()), save)
+        self.start(self.record_typing(monotonic()), save)
 
     def mark_saved(self) -> None:
         """Record that all typed text is saved, and cancel the waiting call."""

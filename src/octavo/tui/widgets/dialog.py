@@ -49,7 +49,7 @@ class FrameLayout(VerticalLayout):
         rows_above = max(1, widget.styles.margin.top)  # At least one row stays free for notices.
         rows_below = 2  # One free row, and the key bar.
         max_height = viewport.height - rows_above - rows_below - widget.gutter.height
-        removed_rows = self._removable_rows(widget.arrange(Size(width, 0)).placements, height - max_height)
+        removed_rows = self._removable_row_count(widget.arrange(Size(width, 0)).placements, height - max_height)
         min_rows = widget.min_rows if isinstance(widget, DialogFrame) else 0
         return max(height - removed_rows, min(min_rows, max_height))
 
@@ -62,7 +62,7 @@ class FrameLayout(VerticalLayout):
             placements and size.height and (missing_rows > 0 or min_rows > size.height)
         ):  # First, use the empty row below the last child.
             missing_rows -= placements[-1].margin.bottom
-        added_rows = -self._removable_rows(placements, missing_rows)
+        added_rows = -self._removable_row_count(placements, missing_rows)
         if missing_rows < 0 and min_rows:
             added_rows = -missing_rows
         moved_rows = 0
@@ -75,7 +75,7 @@ class FrameLayout(VerticalLayout):
             new_placements.append(each._replace(region=region))
         return new_placements
 
-    def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
+    def _removable_row_count(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
         """Return by how many of `missing_rows` the scrolling child can get shorter. `MIN_ROWS` rows of it must stay."""
         heights = (each.region.height for each in placements if _has_automatic_height(each.widget))
         return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
