@@ -140,6 +140,21 @@ async def test_choice_is_kept_for_the_next_change_request(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
+async def test_only_meaning_says_that_some_pages_are_not_compared_yet(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_refused(run)
+        await run.press("v", "escape", "escape", "escape")
+        await add_pages(run, await find_refused(run), 40)
+        await open_refused(run)
+        await run.see("of 42 viewed", "▾ ~ Time and time zones")
+        await run.press("enter", "F")
+        await run.see("nothing is hidden so")
+        await run.press("v", "F")
+        await run.see("nothing is hidden")
+        await run.gone("nothing is hidden so")
+
+
+@pytest.mark.before_release
 async def test_only_pages_near_the_cursor_are_loaded(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_refused(run)

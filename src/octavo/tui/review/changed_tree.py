@@ -202,9 +202,9 @@ class ChangedTree:
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:
+        counts_by_page = self._comparison.diffs.kind_counts
         counts = [
-            sum(count for kind, count in each.items() if kind in KEEPING_MEANING)
-            for each in self._comparison.diffs.kind_counts.values()
+            sum(count for kind, count in each.items() if kind in KEEPING_MEANING) for each in counts_by_page.values()
         ]
         page_count = sum(map(bool, counts))
         hidden = (
@@ -212,7 +212,8 @@ class ChangedTree:
             if page_count
             else "nothing is hidden"
         )
-        return f"Only meaning: {hidden}"
+        uncompared_keys = {key for key, page in self.changed_pages.items() if page.is_document} - counts_by_page.keys()
+        return f"Only meaning: {hidden}{' so far' if uncompared_keys else ''}"
 
     def select_page(self, key: str) -> bool:
         """Select the page with this key. Return False if the page has no changes and no comments."""
