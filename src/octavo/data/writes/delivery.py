@@ -102,7 +102,7 @@ class OutboxDelivery:
         self._account = account
         self._thread_lists = _ThreadLists(send, entries)
         self._request_timeout = request_timeout
-        self._may_arrive_for = may_arrive_for
+        self.may_arrive_for = may_arrive_for
 
     async def deliver(self, entry: OutboxEntry) -> None:
         """Check a queued entry. Send it unless it is too old or done, or its target has changed. Store the result."""
@@ -194,7 +194,7 @@ class OutboxDelivery:
         """Store that the response to an entry was lost, and why (`reason`). The first search follows after `delay`."""
         now = self._entries.now()
         # The time is counted from now, because the computer may have been asleep since `started_at`.
-        may_arrive_until = now + self._may_arrive_for
+        may_arrive_until = now + self.may_arrive_for
         mark_response_lost = partial(
             machine.mark_response_lost, due_at=now + delay, may_arrive_until=may_arrive_until, reason=reason
         )

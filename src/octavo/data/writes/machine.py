@@ -407,14 +407,13 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 
-def shift_times_back(entry: OutboxEntry, now: datetime, shift: timedelta) -> OutboxEntry:
-    """Move the times of an entry back by `shift`, because the clock was set back. If `requested_at` would still be
-    after `now`, move the times further, so that `requested_at` is `now`."""
+def limit_times(entry: OutboxEntry, now: datetime, may_arrive_for: timedelta) -> OutboxEntry:
+    """Limit the times of an entry to `now`, because the clock may have been set back. `may_arrive_until` may be up to
+    `may_arrive_for` later."""
     entry = _require_state(entry, "queued", "unknown")
-    shift = max(shift, entry.requested_at - now)
-    names = ("requested_at", "due_at", "started_at", "may_arrive_until")
-    times: dict[str, Any] = {name: time - shift for name in names if (time := getattr(entry, name)) is not None}
-    return replace(entry, **times)
+    limits = {"requested_at": now, "due_at": now, "started_at": now, "may_arrive_until": now + may_arrive_for}
+    times = [(name, getattr(entry, name), limit) for name, limit in limits.items()]
+    return replace(entry, **{name: min(time, limit) for name, time, limit in times if time is not None})
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:

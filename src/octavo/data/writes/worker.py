@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from octavo.data.state_db import NotSaved
-from octavo.data.sync_queue import LONG_AGO
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import CLOSED, Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import MAX_WRITE_AGE, OutboxEntry, next_due, next_wake
@@ -35,8 +34,8 @@ class OutboxWorker:
         self._woken = asyncio.Event()
         self._is_stopping = False
         self._running_steps: dict[str, asyncio.Task[None]] = {}
-        self._checked_at = LONG_AGO
-        """Time of the last check which entries are due."""
+        self._checked_at: datetime | None = None
+        """Time of the last check which entries are due. None before the first check."""
 
     async def run(self) -> None:
         """Send entries until `stop` is called."""
@@ -116,15 +115,11 @@ class OutboxWorker:
         return None, min([POLL_SECONDS, *((time - now).total_seconds() for time in times if time and time > now)])
 
     async def _follow_clock(self, now: datetime) -> None:
-        """If the clock was set back, move the times of waiting entries back, too."""
-        shift = max(self._checked_at - now, timedelta())
-        ids = [
-            entry.id
-            for entry in self._entries.all
-            if entry.due_at is not None and (entry.requested_at > now or (shift and entry.due_at > now))
-        ]
-        if ids:
-            await self._entries.apply_to_all(ids, partial(machine.shift_times_back, now=now, shift=shift))
+        """Limit the times of waiting entries if the clock was set back, perhaps before this process sent entries."""
+        if self._checked_at is None or now < self._checked_at:
+            limit_times = partial(machine.limit_times, now=now, may_arrive_for=self._delivery.may_arrive_for)
+            if ids := [entry.id for entry in self._entries.all if entry.due_at is not None]:
+                await self._entries.apply_to_all(ids, limit_times)
         self._checked_at = now
 
     async def _take_step(self, entry: OutboxEntry) -> None:
