@@ -259,7 +259,7 @@ async def test_circular_redirect_is_refused(connect: Connect) -> None:
 @pytest.mark.parametrize("status", [300, 304, 305, 306, 399])
 async def test_other_redirect_statuses_are_refused(connect: Connect, status: int) -> None:
     async with HttpServer(lambda _: reply(status, None, [("location", "/v1/user")])) as server:
-        with pytest.raises(BadResponse):
+        with pytest.raises(BadResponse, match=rf"sent an unexpected response \({status}\)"):
             await connect(server.origin)(ME)
     assert len(server.requests) == 1
 

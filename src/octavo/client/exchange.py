@@ -213,6 +213,9 @@ class Exchange:
 
     def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
         """Return the path and query of a redirect. Raises BadResponse if Octavo must not follow it."""
+        if response.status not in REDIRECTS:
+            sentence = f"{self._context.host} sent an unexpected response ({response.status})."
+            raise BadResponse(f"{sentence} Check the base URL and the proxy settings.")
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
@@ -222,9 +225,7 @@ class Exchange:
         except ValueError:
             new_url = ""
         parts = urlsplit(new_url)
-        is_allowed = (
-            response.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
-        )
+        is_allowed = outgoing.method in policy.READS and location and "@" not in parts.netloc
         if other_host or not is_allowed:
             raise BadResponse(policy.redirect_message(self._context.host, other_host, response.status))
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))
