@@ -96,7 +96,7 @@ async def test_only_meaning_hides_moves_and_formatting_and_counts_them(stage: St
         await run.press("n", "n")
         await run.see("change 3 of 3", "90 days")
         await run.press("S")
-        await run.see("change 1 of 3 by risk: number · only m")
+        await run.see("change 1 of 3 by risk: number · only")
         await run.press("F")
         await run.see("change 1 of 6 by risk: number")
         await run.gone("hidden")
