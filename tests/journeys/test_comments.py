@@ -41,6 +41,13 @@ async def send_comment(run: Run, words: str) -> None:
     await run.sent()
 
 
+async def test_enter_on_a_block_with_nothing_to_open_says_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await run.press("enter")
+        await run.hear("This block has no link, image, file, or thread to open.")
+
+
 async def open_thread(run: Run) -> None:
     """Open the thread on the selected block."""
     await run.press("enter")

@@ -167,10 +167,15 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block. If `block` is the line of an unsent comment or a finding, open the composer."""
+        """Show the thread on a block. If `block` is the line of an unsent comment or a finding, open the composer. Tell
+        the user if there is nothing to open."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
-        elif block.key.startswith((DRAFT_PREFIX, FINDING_PREFIX)) and self.why_no_comment() is None:
+        elif not block.key.startswith((DRAFT_PREFIX, FINDING_PREFIX)):
+            self._view.shell.explain("This block has no link, image, file, or thread to open.")
+        elif (reason := self.why_no_comment()) is not None:
+            self._view.shell.explain(reason)
+        else:
             self.comment()
 
     def open_thread(self, comment_id: str) -> None:
