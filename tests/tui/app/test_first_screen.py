@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.containers import Vertical
+from textual.css.styles import Styles
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -16,8 +17,10 @@ from textual.widgets import Static
 
 from octavo.cli.sessions import sign_in_methods
 from octavo.settings import Settings
+from octavo.tui.app.octavo import OctavoStylesheet
 from octavo.tui.core.shell import Shell
 from octavo.tui.terminal.textual_internals import CachedStylesheet
+from tests.call_counter import CallCounter
 
 
 class PlainShell(Shell):
@@ -26,7 +29,7 @@ class PlainShell(Shell):
     def __init__(self, folder: Path) -> None:
         settings = Settings(folder, folder, folder, folder)
         super().__init__(settings, sign_in_methods(settings, "https://api.example.com"), None)
-        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
+        self.stylesheet = OctavoStylesheet(variables=self.get_css_variables())
 
 
 class CountingLine(Static, can_focus=True):
@@ -111,7 +114,7 @@ class TwoLineApp(App[int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
+        self.stylesheet = OctavoStylesheet(variables=self.get_css_variables())
 
     def get_css_variables(self) -> dict[str, str]:
         return {**super().get_css_variables(), "ink": self.ink}
@@ -135,6 +138,25 @@ class TwoViewApp(PlainShell, TwoLineApp):
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": OtherView}
     DEFAULT_MODE = "first"
     AUTO_FOCUS = None
+
+
+async def test_only_changed_style_rules_are_set() -> None:
+    app = TwoLineApp()
+    async with app.run_test() as pilot:
+        first, last = app.query(Line)
+        first.focus()
+        await pilot.pause()
+        with CallCounter(Styles.set_rule) as calls:
+            for line in (first, last):
+                line.update_node_styles()
+        assert not calls.counts
+        assert [line.styles.color for line in (first, last)] == [Color.parse("green"), Color.parse("red")]
+        app.screen.add_class("-changed")
+        assert last.styles.color == Color.parse("blue")
+        app.screen.remove_class("-changed")
+        last.focus()
+        await pilot.pause()
+        assert [line.styles.color for line in (first, last)] == [Color.parse("red"), Color.parse("green")]
 
 
 async def test_hidden_view_gets_a_theme_that_is_chosen_while_it_is_hidden(tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
 
 if TYPE_CHECKING:
+    from textual.css.styles import RulesMap
+    from textual.dom import DOMNode
     from textual.driver import Driver
     from textual.filter import LineFilter
 
@@ -71,6 +73,18 @@ _palette_entries = lazy("octavo.tui.app.menus:palette_entries")
 _add_custom_commands = lazy("octavo.tui.app.user_programs:add_custom_commands")
 _open_table_row = lazy("octavo.tui.reader.page_dialogs:open_table_row")
 _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
+
+
+class OctavoStylesheet(CachedStylesheet):
+    """Stylesheet that sets the rules of a widget only if they have changed. Textual would set each rule again, for
+    example when a screen is shown again."""
+
+    @classmethod
+    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
+        if rules != getattr(node, "current_rules", None):
+            node.current_rules = rules  # type: ignore[attr-defined]  # A new attribute.
+            super().replace_rules(node, rules, animate)
+        node.notify_style_update()
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -236,7 +250,7 @@ class Octavo(Shell):
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
-        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
+        self.stylesheet = OctavoStylesheet(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         default_driver = super().get_driver_class()
