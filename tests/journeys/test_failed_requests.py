@@ -13,6 +13,7 @@ from octavo.tui.core.view import View
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_reviewing import open_refused
 from tests.server.refusing_platform import Platform
 
 HARBOUR_API = SpaceRef(space_id="harbour-api")
@@ -41,6 +42,19 @@ async def test_refused_comment_is_removed_reported_and_kept_as_a_draft(stage: St
         await run.press("ctrl+s")
         await run.sent()
         await run.see("THREADS  3 open", "Hear me out.")
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_open_change_request_that_cannot_be_loaded_anymore_says_so(stage: Stage, status: int) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await open_refused(run)
+        await run.see("0 of 2 viewed")
+        run.platform.refuse_next(change_requests.Get, status, "Not for you", times=99)
+        await run.press("r")
+        await run.see("#7 Show", "✗ deleted or no access", "0 of 2 viewed")
+        run.accept()
+        await run.press("r")
+        await run.gone("✗ deleted or no access")
 
 
 @pytest.mark.before_release

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.errors import ApiError
+from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Model, SpaceRef
 from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
@@ -138,6 +138,8 @@ class RequestHead:
             proposed_count=len(self._proposed_notes()),
             is_on_main=comparison.is_on_main,
         )
+        if isinstance(view.subscriptions.snapshot("change request").error, Forbidden | NotFound):
+            signs.append(("  ✗ deleted or no access", "$error"))
         width = max(20, view.size.width - 1)
         space_title = workspace.space_title(comparison.space.space_id)
         first_line = request_status.first_line(change_request, space_title, signs, width)
