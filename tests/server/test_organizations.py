@@ -116,6 +116,14 @@ async def test_member_has_the_number_of_visible_spaces(ask: Ask) -> None:
     assert "member “eve”" in await check_refused(ask(organizations.GetMember(at=ACME, user_id="eve")), 404)
 
 
+async def test_list_of_members_reads_the_grants_of_a_space_once(ask: Ask, context: RequestContext) -> None:
+    await space_with(ask)
+    statements: list[str] = []
+    context.store._db.set_trace_callback(statements.append)
+    assert {each.id: each.spaces for each in await _members(ask)}["tom"] == 1
+    assert len([each for each in statements if "/permissions/users" in each]) == 1, statements
+
+
 async def test_user_id_with_a_colon_is_found(ask: Ask, context: RequestContext) -> None:
     context.store.put("/users/agent:1", {"id": "agent:1", "displayName": "Agent"})
     context.store.put("/orgs/acme/members/agent:1", {"id": "agent:1", "role": "edit", "joinedAt": iso(START)})

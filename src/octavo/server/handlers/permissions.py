@@ -181,8 +181,10 @@ def with_containers(context: RequestContext, resource: Json) -> Iterator[tuple[s
 
 
 def _granted_roles(context: RequestContext, path: str, organization_id: str, user_id: str) -> Iterator[str]:
-    if grant := context.store.find(f"{path}/permissions/users/{user_id}"):
-        yield grant["role"]
+    # Not `find`: a list of members checks all members, and reads the grants of each space once.
+    for grant in context.store.all(f"{path}/permissions/users"):
+        if grant["id"] == user_id:
+            yield grant["role"]
     for grant in context.store.all(f"{path}/permissions/teams"):
         if context.store.find(f"/orgs/{organization_id}/teams/{grant['id']}/members/{user_id}"):
             yield grant["role"]
