@@ -318,6 +318,11 @@ CASES = {
         '<video src="a.mp4">\n<p>b</p>',
         "embed [url=a.mp4 html=video]\nparagraph b",
     ),
+    "media tag without a closing bracket": (
+        '<video width="80%" controls\n  <source src="a.mp4" type="video/mp4">\n</video>\n\n'
+        '<video controls <source src="b.mp4"></video>\n\n1 <2 and <source code',
+        "embed [url=a.mp4 html=video]\nembed [url=b.mp4 html=video]\nparagraph 1 <2 and <source code",
+    ),
     "paragraph around an element with a similar name": (
         '<p align="center"><a href="u"><picture><img src="a.png"></picture></a> <b>c</b></p>',
         "paragraph [align=center] <image;src=a.png|→u>   <bold|c>",
