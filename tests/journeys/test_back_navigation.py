@@ -248,3 +248,14 @@ async def test_escape_in_the_list_of_spaces_says_how_to_quit(stage: Stage) -> No
         assert "esc" not in run.keybar
         await run.press("escape")
         assert run.said == ["You are at the top level. Press q twice to quit."]
+
+
+@pytest.mark.parametrize("key", ["1", "3", "4", "5"])
+async def test_escape_at_the_top_of_each_view_says_how_to_quit(stage: Stage, key: str) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press(key)
+        await run.settle()
+        for _ in range(3):
+            await run.press("escape")
+        await run.hear("You are at the top level. Press q twice to quit.")

@@ -58,6 +58,7 @@ async def test_list_of_change_requests_can_be_filtered_and_sorted(stage: Stage) 
         await run.see("· outdated")
         await run.press("escape")
         assert list(screen.rows.items) == all_items
+        assert not run.said
         await run.press("S", *"threads", "enter")
         threads = [run.app.workspace.open_thread_count(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)

@@ -235,10 +235,13 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 
 
 def back_to_list(_: Shell, view: ListView[Any]) -> None:
-    """Focus the list. If the list already has the focus, remove its filters."""
-    if view.rows.has_focus and view.active_filters.filters:
+    """Focus the list. If the list already has the focus, remove its filters. Without filters, go back."""
+    if not view.rows.has_focus:
+        view.rows.focus()
+    elif view.active_filters.filters:
         view.active_filters.replace()
-    view.rows.focus()
+    else:
+        view.go_up_or_back()
 
 
 def _scroll_preview(view: ListView[Any], step: int) -> None:

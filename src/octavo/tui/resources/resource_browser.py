@@ -149,7 +149,7 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
                 run=lambda app, view: resource_commands.export(app, view.table, view.selected_rows or tuple(view.rows.items), view.name_of),
                 why_not=lambda _, view: None if view.rows.items else "This list has no items to export."),
         *browse_commands("item"),
-        Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
+        Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
 )  # fmt: skip
 

@@ -29,6 +29,7 @@ from octavo.tui.core.list_view import (
     TAB_COMMANDS,
     ActiveFilters,
     ListView,
+    back_to_list,
     browse_commands,
 )
 from octavo.tui.core.permissions import CANNOT_DELETE, unknown_space_sentence
@@ -214,7 +215,7 @@ LIST_COMMANDS: Commands[RequestListScreen] = Commands(
                 run=_choose_filter),
         Command("order", "S", "Sort", "Sort change requests", shown=False,
                 run=lambda _, view: view.choose_list_order("Sort change requests")),
-        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.active_filters.replace(), shown=False),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=back_to_list, shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
