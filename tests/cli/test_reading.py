@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, spaces
 from octavo.api.content import PageReference
 from octavo.api.errors import ApiError
+from octavo.api.operation import OrganizationRef
 from octavo.cli.arguments import build_parser
 from octavo.cli.commands.search import Search
 from octavo.cli.comparisons import items_of_page
@@ -23,7 +24,7 @@ from octavo.documents.page_trees import ChangedPage
 from octavo.server.handlers.search import PAGES_OF_SPACE
 from tests.cli.command_process import CommandLine
 from tests.journeys.conftest import library, stage
-from tests.journeys.stage import Stage
+from tests.journeys.stage import MARA, Stage
 
 __all__ = ["library", "stage"]
 
@@ -190,6 +191,19 @@ def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
     assert "{++}" not in ran.out
     assert "[--]" not in ran.out
     assert "\x1b" not in ran.out
+
+
+async def test_space_is_found_with_and_without_accents(stage: Stage) -> None:
+    async with stage.play() as run:
+        at = OrganizationRef(organization_id="saltmarsh")
+        for title in ("Notes: Büro", "Café", "Cafe"):
+            await run.ask(spaces.Create(at=at, title=title), MARA)
+        options = build_parser("show").parse_args(["show", "handbook"])
+        typed_names = ("notes-büro", "notes-buro", "Notes: Buro", "hàndbook", "café", "cafe")
+        found = [(await RefResolver(run.app.session, options).space(name)).title for name in typed_names]
+        assert found == ["Notes: Büro", "Notes: Büro", "Notes: Büro", "Handbook", "Café", "Cafe"]
+        with pytest.raises(Failure, match="Could not choose a space: 2 spaces are called càfe"):
+            await RefResolver(run.app.session, options).space("càfe")
 
 
 async def test_path_of_a_page_selects_no_page_with_the_same_title(stage: Stage) -> None:

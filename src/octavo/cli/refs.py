@@ -36,6 +36,7 @@ from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, is_terminal, 
 from octavo.data.loaders import all_items
 from octavo.data.queries import spaces_op
 from octavo.data.space_names import slug, space_name
+from octavo.documents.anchors import slug_of_title
 from octavo.documents.page_trees import page_slug
 from octavo.settings.file import did_you_mean
 from octavo.untrusted_input import parse_json
@@ -194,11 +195,13 @@ class RefResolver:
         return None
 
     async def space(self, name: str) -> Space:
-        """Return the space by title, short name or ID. Raises ApiError, or Failure unless exactly one has this
-        `name`."""
+        """Return the space by title, short name or ID. If no space matches, accents are ignored. Raises ApiError, or
+        Failure unless exactly one space has this `name`."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
+            if fresh and not matches and (plain_name := slug_of_title(name)):
+                matches = [each for each in spaces if slug_of_title(each.title) == plain_name]
             if len(matches) > 1:
                 choices = ", ".join(f"{each.title} ({each.id})" for each in matches)
                 message = f"Could not choose a space: {len(matches)} spaces are called {safe_line(name)}: {choices}."
