@@ -15,7 +15,6 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
@@ -366,25 +365,29 @@ def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
 
 def _links_in(markdown: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the URL, without escapes, of each link outside code and comments, and the range of this URL."""
+    code_lines: frozenset[int] | None = None
     open_brackets = paragraph_start = line = counted_to = 0
     for match in _LINK_OR_SAMPLE.finditer(markdown):
-        sign = match[0][0]
-        is_text = match.lastgroup or (sign == "]" and not open_brackets)
-        if sign == "\n":
-            open_brackets, paragraph_start = 0, markdown.index("\n", match.end()) + 1
-        elif sign == "]":
+        group, text = match.lastindex, match[0]
+        is_link = group is not None and match.lastgroup is None
+        if text[0] == "]":
+            is_link = is_link and open_brackets > 0
             open_brackets = max(0, open_brackets - 1)
-        elif match[0] == "[":
+        elif text == "[":
             open_brackets += 1
-        if match.lastindex is not None and not is_text:
-            line += markdown.count("\n", counted_to, match.end())
-            counted_to = match.end()
-            if not (_MAYBE_CODE.match(markdown, paragraph_start) and line in _code_lines(markdown)):
-                url = html.unescape(_ESCAPED_SIGN.sub(r"\1", match[match.lastindex]))
-                yield url, match.span(match.lastindex)
+        elif text[0] == "\n":
+            open_brackets, paragraph_start = 0, markdown.index("\n", match.end()) + 1
+        if group is None or not is_link:
+            continue
+        line += markdown.count("\n", counted_to, match.end())
+        counted_to = match.end()
+        if _MAYBE_CODE.match(markdown, paragraph_start):
+            code_lines = _code_lines(markdown) if code_lines is None else code_lines
+            if line in code_lines:
+                continue
+        yield html.unescape(_ESCAPED_SIGN.sub(r"\1", match[group])), match.span(group)
 
 
-@lru_cache(maxsize=1)
 def _code_lines(markdown: str) -> frozenset[int]:
     """Return the numbers of the lines in code blocks, counted from 0. Only line feeds end lines."""
     document = parse(re.sub("[\r\x85\u2028\u2029]", " ", markdown))
