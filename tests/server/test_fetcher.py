@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -69,6 +71,13 @@ def test_slow_response_is_abandoned(web: WebServer) -> None:
 def test_slow_tls_handshake_is_abandoned() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailure) as failure:
         Fetcher(allows_private=True, time_limit=0.2).fetch(f"https://127.0.0.1:{silent.getsockname()[1]}/")
+    assert failure.value.code == "FETCH_TIMEOUT"
+
+
+def test_connection_after_the_time_limit_is_abandoned(web: WebServer) -> None:
+    parts = urlsplit(web.put("/late", b"x"))
+    with pytest.raises(FetchFailure) as failure, NEAR._open_response(parts, time.monotonic() - 1, []):
+        pass
     assert failure.value.code == "FETCH_TIMEOUT"
 
 

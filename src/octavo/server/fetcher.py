@@ -105,7 +105,7 @@ class Fetcher:
             for each in sockets:
                 with suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)
-            raise FetchFailure(f"{urlsplit(url).hostname} took too long to respond", "FETCH_TIMEOUT") from None
+            raise _time_limit_failure(urlsplit(url).hostname) from None
 
     def _read(self, url: str, parts: SplitResult, response: HTTPResponse) -> FetchedFile:
         if response.status != 200:
@@ -135,7 +135,7 @@ class Fetcher:
         sockets.append(connected_socket)
         try:
             if time.monotonic() > deadline:
-                raise TimeoutError  # The sockets have been closed, so nobody would close this one.
+                raise _time_limit_failure(host)  # The sockets have been closed, so nobody would close this one.
             if context is not None:
                 # The handshake is a separate step, so that `sockets` already has the socket.
                 tls_socket = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
@@ -189,6 +189,10 @@ def _connect(host: str, addresses: list[Any], seconds: float) -> socket.socket:
         except OSError as error:
             last_error = error
     raise FetchFailure(f"could not connect to {host}: {_reason(last_error)}")
+
+
+def _time_limit_failure(host: str | None) -> FetchFailure:
+    return FetchFailure(f"{host} took too long to respond", "FETCH_TIMEOUT")
 
 
 def _reason(failure: Exception) -> str:
