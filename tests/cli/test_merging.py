@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, NOT_FOUND, Failure
 from octavo.help import text_of
 from tests.cli.command_process import CommandLine
+from tests.cli.dropping_proxy import DroppingProxy
+from tests.cli.small_server import KEY
 from tests.journeys.conftest import library, stage
 from tests.journeys.stage import Stage
 
@@ -181,6 +184,27 @@ def test_script_of_the_help_topic_reviews_waits_and_merges(demo: CommandLine) ->
     answering.join()
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.endswith("Approved harbour-api/7.\nMerged harbour-api/7.\nDone.\n")
+
+
+class RefusingProxy(DroppingProxy):
+    """A proxy that refuses to list change requests."""
+
+    def forward(self, request: BaseHTTPRequestHandler) -> None:
+        if "/change-requests?" in request.path:
+            request.send_error(422)
+        else:
+            super().forward(request)
+
+
+def test_watch_says_what_could_not_be_loaded(tmp_path: Path, server_url: str) -> None:
+    with RefusingProxy(server_url).running() as proxy:
+        home = CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": proxy.origin})
+        with home.start("inbox", "--watch") as watching:
+            said = watching.stderr.readline()
+            watching.kill()
+    assert said.startswith("octavo: Watching the inbox. Could not load the whole inbox: the ")
+    assert said.endswith(" To stop, press ctrl+c.\n")
+    assert "need" not in said
 
 
 @pytest.mark.before_release

@@ -126,17 +126,20 @@ class InboxList:
             for each in rows:
                 if not output.add(await self._row(loader, each)):
                     break
-            if failed := loader.snapshot().failed:
-                parts = "; ".join(f"{each.label} ({each.cause.rstrip('.')})" for each in failed[:3])
-                raise Failure(f"Could not load the whole inbox: {parts}. Run it again, or: octavo doctor")
+            if problem := _problem_of(loader):
+                raise Failure(f"{problem} Run it again, or: octavo doctor")
 
     async def _watch(self, loader: InboxLoader, changed: asyncio.Event) -> None:
         poller = Poller(self._session.live, after_poll=loader.poll)
         stamps = {each.key: each.stamp for each in self._select_rows(loader)}
         count_phrase = f"{len(stamps)} item needs" if len(stamps) == 1 else f"{len(stamps)} items need"
-        tell(f"Watching the inbox. {count_phrase} you now. To stop, press ctrl+c.")
+        problem = _problem_of(loader)
+        tell(f"Watching the inbox. {problem or f'{count_phrase} you now.'} To stop, press ctrl+c.")
         while True:
             changed.clear()
+            if (new_problem := _problem_of(loader)) not in ("", problem):
+                tell(new_problem)
+            problem = new_problem
             for each in self._select_rows(loader):
                 if stamps.get(each.key) != each.stamp:
                     stamps[each.key] = each.stamp
@@ -194,6 +197,13 @@ class InboxList:
         number = request.number if request is not None else None
         thread = row.target.comment_id if isinstance(row.target, ThreadRef) else ""
         return str(Ref(await self._resolver.name_of(at.space_id), number, block=thread))
+
+
+def _problem_of(loader: InboxLoader) -> str:
+    """Return a sentence that says which parts of the inbox could not be loaded. Empty if there are none."""
+    failed = loader.snapshot().failed
+    parts = "; ".join(f"{each.label} ({each.cause.rstrip('.')})" for each in failed[:3])
+    return f"Could not load the whole inbox: {parts}." if failed else ""
 
 
 async def _wait_until_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
