@@ -307,6 +307,15 @@ async def test_write_that_was_discarded_before_it_was_sent_is_not_called_written
             await discard_write(session, entry)
 
 
+async def test_comment_that_waits_for_the_server_is_called_unsent_once(stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        options = build_parser("comment").parse_args(["comment", "handbook/2", "-m", "Soon", "--wait", "1"])
+        run.platform.refuse_next(comments.Create, 429, "Slow down", times=9, headers={"retry-after": "3600"})
+        with pytest.raises(Failure, match=r"^The comment is queued and not sent yet\. \S+ received too many") as failed:
+            await write_comment(run.app.session, options)
+        assert failed.value.code == UNKNOWN
+
+
 def test_comment_with_no_wait_is_not_called_unsent(demo: CommandLine) -> None:
     ran = demo.run("comment", "handbook/2", "-m", "Soon", "--demo", "--wait", "0")
     assert ran.code == 7

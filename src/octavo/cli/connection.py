@@ -302,7 +302,8 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
             # A write without a reason to wait may still be sent while the session closes.
-            state_clause = f"and not sent yet. {entry.reason}" if entry.reason else "and may still be sent."
+            reason = entry.reason.removeprefix("Not sent yet. ")
+            state_clause = f"and not sent yet. {reason}" if reason else "and may still be sent."
             raise Failure(f"The {kind} is queued {state_clause} Look with: octavo outbox", UNKNOWN)
 
 
