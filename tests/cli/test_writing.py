@@ -111,6 +111,17 @@ def test_thread_is_reopened_and_gets_a_reaction(demo: CommandLine) -> None:
     assert demo.run("outbox", "--demo").out == ""
 
 
+@pytest.mark.parametrize("spellings", [["1f44d"], ["👍"], ["👍\ufe0f", "1f44d"]])
+def test_reaction_is_removed_in_the_spelling_of_the_server(demo: CommandLine, spellings: list[str]) -> None:
+    thread = ("spaceId=harbour-api", "changeRequestId=refused-times", "commentId=t6")
+    for each in spellings:
+        assert demo.run("api", "comments.Update", *thread, f"addedReactions[]={each}", "--demo").code == 0
+    for arguments, count in ((["👍"], len(spellings)), (["👍", "--remove"], 0), (["👍", "--remove"], 0), (["👍"], 1)):
+        assert demo.run("react", "t6", *arguments, "--demo").code == 0
+        assert len(demo.run("show", "t6", "--demo", "--json", "reactions").json["reactions"]) == count
+    assert demo.run("api", "comments.Update", *thread, "removedReactions[]=1f44d", "--demo").json["reactions"] == []
+
+
 def test_review_sends_pending_comments_and_suggestions(demo: CommandLine, tmp_path: Path) -> None:
     wording = tmp_path / "new-wording.md"
     wording.write_text("From March to October?\n")

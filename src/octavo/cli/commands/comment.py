@@ -60,7 +60,7 @@ from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.loaders import page_markdown, page_source_op
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block, Document, plain_text
-from octavo.documents.emoji import to_emoji
+from octavo.documents.emoji import api_code, to_emoji
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 
@@ -331,13 +331,15 @@ def _run_react(options: argparse.Namespace) -> int:
         thread = await find_thread(RefResolver(session, options), options.thread)
         check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
         me = session.outbox.me
-        own_emojis = {
-            to_emoji(each.emoji)
-            for each in thread.comment.reactions
-            if any(me and user.user.id == me.id for user in each.users)
-        }
-        if (to_emoji(emoji) in own_emojis) is options.remove:
-            reaction_field = {"removed_reactions" if options.remove else "added_reactions": (emoji,)}
+        # The server removes a reaction only by its own spelling, such as 👍 or 1f44d.
+        code = api_code(emoji)
+        equal_reactions = [each for each in thread.comment.reactions if api_code(to_emoji(each.emoji)) == code]
+        own_spellings = [
+            each.emoji for each in equal_reactions if any(me and user.user.id == me.id for user in each.users)
+        ]
+        if bool(own_spellings) is options.remove:
+            spellings = own_spellings or [each.emoji for each in equal_reactions[:1]] or [code]
+            reaction_field = {"removed_reactions" if options.remove else "added_reactions": tuple(spellings)}
             op = comments.Update(at=thread.at, comment_id=thread.comment.id, **reaction_field)
             await send(session, [NewWrite(op, "react", context=thread.ref)], options)
         status = "removed" if options.remove else "added"
