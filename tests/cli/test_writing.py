@@ -416,6 +416,8 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (("review", "harbour-api/7", "--approve", "--changed-only"), 2, "--changed-only: it belongs to --json"),
         (("review", "harbour-api/7", "--comment", "-m", "x", "--source", "y"), 2, "--source: it belongs to --import"),
         (("review", "harbour-api/7", "--json", "--revision", "x"), 2, "--revision: it belongs to --approve"),
+        (("review", "harbour-api/7", "--discard-proposed", "--json"), 2, "--json: it belongs to the other actions"),
+        (("review", "harbour-api/7", "--discard-proposed", "-q", "."), 2, "--jq: it belongs to the other actions"),
         (("review", "harbour-api/7:concepts/time", "--approve"), 2, "whole change request. Write only harbour-api/7."),
         (("review", "harbour-api/7@t6", "--approve"), 2, "whole change request. Write only harbour-api/7."),
         (("review", "harbour-api/7:concepts/time", "--discard-proposed"), 2, "Write only harbour-api/7."),

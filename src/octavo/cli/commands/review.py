@@ -200,6 +200,8 @@ def run(options: argparse.Namespace) -> int:
         ("--source", options.source, is_import or options.discard_proposed, "--import FILE or --discard-proposed"),
         ("--page", options.page, is_export, "--json"),
         ("--changed-only", options.changed_only, is_export, "--json"),
+        ("--json", options.json is not None, not options.discard_proposed, "the other actions"),
+        ("--jq", options.jq is not None, not options.discard_proposed, "the other actions"),
         ("--revision", options.revision, has_verdict, "--approve, --request-changes or --comment"),
     ):
         if is_used and not is_allowed:
