@@ -266,7 +266,7 @@ def _belong_together(
     new = sides[other_change.side][other_change.hunk.j1 : other_change.hunk.j2]
     if other_change.hunk.is_edit and old[0].name == new[0].name:
         # If both sides changed the block, an added block that is similar to it may be its new version.
-        return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in added)
+        return is_changed_by_both and any(word_similarity(old[0], each) >= MIN_MOVED_LIKENESS for each in added)
     if all(each.kind in ROWS_AND_ITEMS for each in (*added, *old)):
         return False  # Rows and items do not depend on their neighbors.
     if other_change.hunk.is_deletion and all(each in moved[other_change.side] for each in old):
@@ -292,7 +292,7 @@ _MIN_MOVED_WORDS = 4
 """Minimum number of words of a block that can count as both moved and edited."""
 MIN_ADDED_WORDS = 5
 """Minimum number of words of a new block that is recognized at another position."""
-_MIN_MOVED_LIKENESS = 0.6
+MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words in two versions of a moved block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
 """Share of equal words above which blocks at the same position are versions of one block."""
@@ -314,7 +314,7 @@ class _Addition(NamedTuple):
 class _Counterparts:
     """Finds out for each block of the base what one side did with it: kept, moved, replaced or deleted."""
 
-    def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
+    def __init__(self, base: SourceBlock, side: SourceBlock, edited_blocks: frozenset[SourceBlock]) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
         """For each block of the base that stayed at its position, its version on this side, perhaps edited."""
         self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
@@ -333,6 +333,7 @@ class _Counterparts:
         """Keys of blocks that occur once in the base and once on this side."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
+        self._rewritten -= edited_blocks
         paired_blocks = {*self.unmoved, *self.unmoved.values()}
         self._find_moves(*([each for each in tree.walk() if each not in paired_blocks] for tree in (base, side)))
         arrived_blocks = set(self.moved.values())
@@ -426,7 +427,7 @@ class _Counterparts:
             closest_block = max(possible_blocks, key=lambda each: word_similarity(old, each), default=None)
             if (
                 closest_block is not None
-                and word_similarity(old, closest_block) >= _MIN_MOVED_LIKENESS
+                and word_similarity(old, closest_block) >= MIN_MOVED_LIKENESS
                 and self._is_closest(old, closest_block)
             ):
                 self.moved[old] = closest_block
@@ -473,12 +474,15 @@ def _words_without_pictures(block: SourceBlock) -> list[str]:
     return WORD.findall(_PICTURE.sub("", block.source))
 
 
-def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
+def follow_moves(
+    versions: Versions[SourceBlock], edited_blocks: frozenset[SourceBlock] = frozenset()
+) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Prepare the merge of moved blocks. Return main, the change request, and the blocks of the base that each side
     moved. A moved block gets a `Move` with the version of the other side. If the other side did not move the block, the
     block of the base replaces that version at the old position. So the edits of the other side are merged only at the
-    new position."""
-    sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
+    new position. `edited_blocks` may count as moved and edited, although their positions have similar blocks."""
+    main_side, request_side = (_Counterparts(versions.base, each, edited_blocks) for each in versions[1:])
+    sides = main_side, request_side
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover_blocks, other) in enumerate((sides, sides[::-1])):
@@ -573,7 +577,7 @@ def _are_versions_of_section(main: Blocks, request: Blocks) -> bool:
     """Return whether two sections have equal headings and similar texts."""
     one, other = (SourceBlock("section", "", tuple(blocks)) for blocks in (main, request))
     has_texts = len(main) > 1 and len(request) > 1
-    return main[0].key == request[0].key and has_texts and word_similarity(one, other) >= _MIN_MOVED_LIKENESS
+    return main[0].key == request[0].key and has_texts and word_similarity(one, other) >= MIN_MOVED_LIKENESS
 
 
 def _count_similar_at_start(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
@@ -586,7 +590,7 @@ def _are_versions(one: SourceBlock, other: SourceBlock) -> bool:
     """Return whether two blocks are equal or similar. Different rows or items are never versions of each other."""
     if one.key == other.key or one.kind in ROWS_AND_ITEMS:
         return one.key == other.key
-    return one.name == other.name and word_similarity(one, other) >= _MIN_MOVED_LIKENESS
+    return one.name == other.name and word_similarity(one, other) >= MIN_MOVED_LIKENESS
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:

@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TypeAlias
 
 from octavo.api.folding import fold
-from octavo.documents.merging.block_alignment import equal_word_ranges
+from octavo.documents.merging.block_alignment import MIN_MOVED_LIKENESS, equal_word_ranges, word_similarity
 from octavo.documents.merging.merged_page import NO_CONTEXT, SIDES, Conflict, Context, MergedPage, text_of_side
 from octavo.documents.source_blocks import (
     LIST_MARKER,
@@ -178,6 +178,24 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
     return miscounted
 
 
+def find_lost_edits(page: MergedPage, versions: Versions[SourceBlock]) -> frozenset[SourceBlock]:
+    """Return the blocks that one side kept and the other side edited, if taking the first side for all conflicts would
+    publish neither version. Also return the edited versions."""
+    found_blocks: set[SourceBlock] = set()
+    in_base = {each.key for each in versions.base.walk()}
+    for side, kept, edited in ((SIDES[0], *versions[1:]), (SIDES[1], *versions[:0:-1])):
+        in_kept, in_edited = ({each.key for each in tree.walk()} for tree in (kept, edited))
+        merged_text = text_of_side(page.root, side) or ""
+        old_blocks, new_blocks = (
+            [each for each in tree.walk() if each.key in keys and _text_of(each) not in merged_text]
+            for tree, keys in ((versions.base, in_kept - in_edited), (edited, in_edited - in_base))
+        )
+        for old, new in product(old_blocks, new_blocks):
+            if old.name == new.name and word_similarity(old, new) >= MIN_MOVED_LIKENESS:
+                found_blocks |= {old, new}
+    return frozenset(found_blocks)
+
+
 def _count_sequences(sentences: Mapping[WordSequence, int]) -> Counter[WordSequence]:
     return Counter(
         each for sentence, count in sentences.items() for each in _overlapping_sequences(sentence) for _ in range(count)
@@ -197,7 +215,7 @@ def _overlapping_sequences(words: WordSequence) -> Iterator[WordSequence]:
 
 def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
     for block in (each for top in blocks for each in top.walk()):
-        text = LIST_MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
+        text = _text_of(block)
         if block.kind in ("row", "table"):
             rows = [text] if is_html(text) else text.split("\n")
             parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in split_cells(row)]
@@ -205,6 +223,11 @@ def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
             texts = [text] if block.kind in PROSE else text.split("\n")
             parts = [part for each in texts for part in _SENTENCE_END.split(each)]
         yield from (words for words in (tuple(WORD.findall(part)) for part in parts) if words)
+
+
+def _text_of(block: SourceBlock) -> str:
+    """Return the text of a block before its children, without the bullet or number of an item."""
+    return LIST_MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
 
 
 Column: TypeAlias = "int | str"

@@ -24,10 +24,10 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
    at different positions counts as moved text, and so does a block that is in different conflicts. Lines of code and
    short paragraphs that both sides added stay at both positions. Two new sections with equal headings and similar
    texts count as one moved section.
-6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_sequences` in
-   leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
-   these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
-   all regions.
+6. Resolve all conflicts for main, then all for the change request, and check both results (leaf_merge.py). If a block
+   is lost although one side kept it and the other side edited it, merge again, and count the block as moved. If words
+   are lost or repeated, merge again: make one conflict from the first to the last region with these words, or of all
+   regions if none has them. If the check fails again, follow no moves, and make one conflict of all regions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from octavo.documents.merging.block_alignment import (
     follow_moves,
     word_similarity,
 )
-from octavo.documents.merging.leaf_merge import align_columns, miscounted_sequences, word_sequences
+from octavo.documents.merging.leaf_merge import align_columns, find_lost_edits, miscounted_sequences, word_sequences
 from octavo.documents.merging.merged_page import (
     NO_CONTEXT,
     SIDES,
@@ -114,6 +114,11 @@ def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
         return without_moves.merge_page(versions.base, lambda _: True)
     with_moves = _PageMerge(*follow_moves(versions))
     merged_page = with_moves.merge_page(versions.base)
+    edited_blocks: frozenset[SourceBlock] = frozenset()
+    while lost_edits := find_lost_edits(merged_page, versions) - edited_blocks:
+        edited_blocks |= lost_edits
+        with_moves = _PageMerge(*follow_moves(versions, edited_blocks))
+        merged_page = with_moves.merge_page(versions.base)
     if miscounted := miscounted_sequences(merged_page, versions):
         merged_page = with_moves.merge_page(
             versions.base, lambda region: any(miscounted & {*word_sequences(each)} for each in region)
