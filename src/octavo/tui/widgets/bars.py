@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual.app import RenderResult
 from textual.content import Content
@@ -88,18 +87,8 @@ _MAX_COMMANDS = 8
 class KeyBar(Widget):
     """A line that shows up to eight commands with their keys, and the help key. A click runs a command."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    KeyBar {
-        height: 1;
-        dock: bottom;
-        background: $background;
-        color: $octavo-muted;
-        .keybar--key { color: $primary; }
-        .keybar--disabled { color: $octavo-muted 55%; }
-    }
-    """
+    DEFAULT_CSS = "KeyBar { height: 1; dock: bottom; background: $background; color: $octavo-muted; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,8 +146,8 @@ class KeyBar(Widget):
         title = command.group.description if command.group and command.group.description else command.title
         label = title[:1].lower() + title[1:] if title[1:2].islower() else title
         if not any(command.is_enabled for command in group):
-            return safe(f"{keys} {label}").stylize(self.get_visual_style("keybar--disabled", partial=True))
-        return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(label)
+            return safe(f"{keys} {label}").stylize("$octavo-muted 55%")
+        return safe(keys).stylize("$primary") + Content(" ") + safe(label)
 
     def on_click(self, event: Click) -> None:
         for start, end, command in self._command_spans:

@@ -42,6 +42,10 @@ _create_filter_line = lazy("octavo.tui.widgets.text_inputs:FilterLine")
 _MAX_MESSAGE_LINES = 3
 """Maximum number of lines for the error message below the items."""
 _CACHE_SIZE = 2000
+MATCH_STYLE = "bold underline $primary"
+"""Style of the words that match the filter."""
+_CURSOR_STYLES = {"lit": ("$primary", "on $octavo-cursor"), "blurred": ("$octavo-muted", "on $octavo-cursor 45%")}
+"""Styles of the bar before the selected item and of the item itself."""
 
 
 STILL_LOADING = StillLoading("Still loading. Wait a moment.")
@@ -77,16 +81,6 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     """Returns the lines of the item with an index, for a width in cells."""
     HELP_NAME: ClassVar[str] = "lists"
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "line--bar",
-        "line--bar-blurred",
-        "line--cursor",
-        "line--cursor-blurred",
-        "line--muted",
-        "line--heading",
-        "line--columns",
-        "line--hit",
-    }
     DEFAULT_CSS = """
     LineList {
         background: $background;
@@ -94,14 +88,6 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
-        .line--bar { color: $primary; }
-        .line--bar-blurred { color: $octavo-muted; }
-        .line--cursor { background: $octavo-cursor; }
-        .line--cursor-blurred { background: $octavo-cursor 45%; }
-        .line--muted { color: $octavo-muted; }
-        .line--heading { color: $octavo-muted; text-style: bold; }
-        .line--columns { color: $octavo-muted; background: $panel; }
-        .line--hit { color: $primary; text-style: bold underline; }
     }
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
@@ -489,7 +475,9 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             return self.painter.make_strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
         header_height, footer = self.header_height, self.footer
         if y < header_height and self.column_titles is not None:
-            return self.painter.make_strip(self.column_titles(width), width, self.get_visual_style("line--columns"))
+            return self.painter.make_strip(
+                self.column_titles(width), width, self.visual_style + Style.parse("$octavo-muted on $panel")
+            )
         items_end = min(self.size.height - len(footer), header_height + self.line_count)
         if y >= items_end:
             index = y - items_end
@@ -634,10 +622,6 @@ class ItemPainter:
     def discard_item(self, index: int) -> None:
         self._cache.pop(index, None)
 
-    def style(self, name: str) -> Style:
-        """Return the style of a component class, such as `line--bar`, not combined with the style of the list."""
-        return self._list.get_visual_style(name, partial=True)
-
     def strips_of_rows(self, rows: range) -> list[Strip]:
         """Return the strips for these rows of the screen."""
         widget = self._list
@@ -675,9 +659,12 @@ class ItemPainter:
             entry = self._cache[index] = ([fit(line, width - 1) for line in widget.draw_item(index, width - 1)], {})
         lines, strips_by_style = entry
         if (strips := strips_by_style.get(cursor_style)) is None:
-            style_suffix = "-blurred" if cursor_style == "blurred" else ""
-            base_style = widget.get_visual_style(f"line--cursor{style_suffix}") if is_cursor else widget.visual_style
-            bar = Content.styled("▌", self.style(f"line--bar{style_suffix}")) if is_cursor else Content(" ")
+            bar = Content(" ")
+            base_style = widget.visual_style
+            if is_cursor:
+                bar_style, item_style = _CURSOR_STYLES[cursor_style]
+                bar = Content.styled("▌", bar_style)
+                base_style += Style.parse(item_style)
             missing_lines = [Content("")] * (widget.item_height - len(lines))
             strips = strips_by_style[cursor_style] = [
                 self.make_strip(bar + line, width, base_style) for line in (*lines, *missing_lines)

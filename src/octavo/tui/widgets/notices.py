@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from time import monotonic
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from textual.content import Content
 from textual.events import Click
@@ -105,7 +105,6 @@ class NoticeBoard:
 class Notices(Widget):
     """Draws the notifications at the right of the topmost screen, where they hide the least."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Notices {
@@ -119,8 +118,6 @@ class Notices(Widget):
         background: $panel;
         padding: 0 1;
         color: $foreground;
-        .notices--bar { color: $primary; }
-        .notices--key { color: $primary; }
     }
     """
 
@@ -241,11 +238,11 @@ class Notices(Widget):
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
         """Return the undo key, such as `u undo`. If animations are on, add the seconds left, and a bar if it fits."""
         seconds_left = self._board.seconds_left(notice)
-        key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
+        key_label = Content.assemble("   ", ("u", "$primary"), " undo  ")
         if self.app.animation_level == "none":
             return key_label
         full_cells = min(_BAR_CELLS, round(_BAR_CELLS * seconds_left / notice.seconds))
-        bar = Content.styled("▓" * full_cells, self.get_visual_style("notices--bar", partial=True))
+        bar = Content.styled("▓" * full_cells, "$primary")
         empty_bar = Content.styled("░" * (_BAR_CELLS - full_cells), "$octavo-muted")
         seconds = safe(f" {max(1, round(seconds_left)):>2} s")
         label = key_label + bar + empty_bar + seconds

@@ -13,7 +13,7 @@ from textual.style import Style
 
 from octavo.api.folding import FoldedText, fold
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import STILL_LOADING, LineList
+from octavo.tui.widgets.line_list import MATCH_STYLE, STILL_LOADING, LineList
 from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
@@ -456,7 +456,7 @@ class RowList(LineList, Generic[T]):
             else self._row_lines(row, width, mark)
         )
         if row.dim:
-            lines = [line.stylize_before(self.painter.style("line--muted")) for line in lines]
+            lines = [line.stylize_before("$octavo-muted") for line in lines]
         return lines
 
     def _row_lines(self, row: Row, width: int, mark: Content) -> list[Content]:
@@ -467,15 +467,13 @@ class RowList(LineList, Generic[T]):
         lines = [mark + symbol + first_line + padding]
         if self._row_height == 2:
             second_line = spread(self._highlight(row.second_line or ""), safe(row.second_right), width - indent - 1)
-            lines.append(
-                (Content(" " * (indent + 1)) + second_line + padding).stylize_before(self.painter.style("line--muted"))
-            )
+            lines.append((Content(" " * (indent + 1)) + second_line + padding).stylize_before("$octavo-muted"))
         return lines
 
     def _highlight(self, text: AnyText) -> Content:
         content = safe(text)
         if self.filter_words and self.can_filter:
-            content = highlight(content, self.filter_words, self.painter.style("line--hit"))
+            content = highlight(content, self.filter_words, MATCH_STYLE)
         return content
 
 

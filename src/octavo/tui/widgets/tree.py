@@ -8,11 +8,10 @@ from itertools import compress, pairwise, takewhile
 from typing import Any, ClassVar
 
 from textual.content import Content
-from textual.style import Style
 
 from octavo.api.folding import fold
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.line_list import MATCH_STYLE, LineList
 from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 
@@ -305,26 +304,25 @@ class Tree(LineList):
 
     def draw_item(self, index: int, width: int) -> list[Content]:
         depth, node = self.shown[index]
-        muted_style = self.painter.style("line--muted")
         label = safe(node.label)
         if node.kind == "section":
             rule = "─" * max(1, width - label.cell_length - 4)
-            return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted_style)]
+            return [(Content("─ ") + label + Content(f" {rule}")).stylize_before("$octavo-muted")]
         if self._is_match(node):
-            label = highlight(label, self.filter_words, self.painter.style("line--hit"))
+            label = highlight(label, self.filter_words, MATCH_STYLE)
         symbol = safe(node.sign)
         if symbol:
             symbol = symbol + Content(" ")
         if node.kind == "group":
-            label = label.stylize_before(self.painter.style("line--heading"))
+            label = label.stylize_before("bold $octavo-muted")
         is_collapsed = self.collapsed.is_collapsed(depth, node) and not self.filter_words
         arrow = "  " if not node.children else "▸ " if is_collapsed else "▾ "
-        left_part = Content.styled("  " * depth + arrow, muted_style) + symbol + label
+        left_part = Content.styled("  " * depth + arrow, "$octavo-muted") + symbol + label
         if node.dim or (self.filter_words and not self._is_match(node)):
-            left_part = left_part.stylize_before(muted_style)
-        right_part = _right_part(node, node.right, muted_style)
+            left_part = left_part.stylize_before("$octavo-muted")
+        right_part = _right_part(node, node.right)
         if node.short_right and left_part.cell_length + right_part.cell_length + 2 > width:
-            right_part = _right_part(node, node.short_right, muted_style)
+            right_part = _right_part(node, node.short_right)
         return [spread(left_part, right_part, width - 1) + Content(" ")]
 
     def choose(self) -> None:
@@ -343,12 +341,12 @@ class Tree(LineList):
             super().item_clicked(index, x, is_double=is_double)
 
 
-def _right_part(node: TreeNode, right: AnyText, muted_style: Style) -> Content:
+def _right_part(node: TreeNode, right: AnyText) -> Content:
     texts: list[Content] = []
     if right:
-        texts.append(safe(right).stylize_before(muted_style))
+        texts.append(safe(right).stylize_before("$octavo-muted"))
     if node.kind == "link":
-        texts.append(Content.styled("↗", muted_style))
+        texts.append(Content.styled("↗", "$octavo-muted"))
     if node.count:
         texts.append(Content.styled(f"●{node.count}", "$octavo-note"))
     return Content(" ").join(texts)
