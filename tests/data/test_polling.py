@@ -92,6 +92,20 @@ async def test_poll_requests_only_changed_lists(poller_run: PollerRun, ask: Ask,
     assert poller_run.screens[threads(places[7])].texts == ["New"]
 
 
+async def test_responses_are_current_although_lists_were_fetched_again_before_the_poll(
+    poller_run: PollerRun, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(12)]]
+    await poller_run.live.refresh(SPACES)
+    await poller_run.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
+    clock.forward(seconds=10)
+    await ask(comments.Create(at=places[7], body=markdown("New")), "ada")
+    for op in (SPACES, OPEN):  # as after a write of the user
+        await poller_run.live.refresh(op)
+    asked = (await poller_run.poll())[1]
+    assert (asked[2], len(asked)) == (threads(places[7]), 5), "the lists, a changed list, and two in turn"
+
+
 async def test_lists_without_fingerprints_are_polled_in_turn(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(5)]]
     await poller_run.follow(*(threads(each) for each in places), rank=Rank.AWAITED)

@@ -26,6 +26,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome
 from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
 from octavo.data.inbox_plan import ListedFingerprints, is_of_content, page_fingerprint, replies_fingerprint
 from octavo.data.live import Live
+from octavo.data.live_response import LiveResponse
 from octavo.data.sync_queue import LONG_AGO, NeededResponse, Rank, Version, is_due, recheck
 
 INTERVALS = (
@@ -63,6 +64,7 @@ class Poller:
     ) -> None:
         """`visible` returns the operations of the responses on screen. `after_poll` is called after each poll."""
         self._live, self._visible, self._after_poll = live, visible, after_poll
+        live.before_update.add(self._adopt_fingerprints)
         self._last_key_at = self._polled_at = live.now()
         self._is_polling = False
         self._failed_polls = 0
@@ -122,20 +124,28 @@ class Poller:
 
     async def _fetch_changed_responses(self) -> None:
         live = self._live
-        lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
-        self._fingerprints.update(response.value for response in lists)
-        old_plan = ViewPlanner(live, self._fingerprints, self._visible())
-        fetch_times = [response.fetched_at for response in lists if response.fetched_at is not None]
-        old_plan.adopt_fingerprints(max(fetch_times, default=LONG_AGO))
-        for response in lists:
+        for response in self._watched_lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows this error
                 if response.watchers and not response.is_loading:
                     await live.syncer.get(response.op, Rank.AWAITED)
-        self._fingerprints.update(response.value for response in lists)
-        plan = ViewPlanner(live, self._fingerprints, self._visible())
+        plan = self._view_planner(self._visible())
         live.syncer.run(plan)
         await live.syncer.wait_idle(plan.owner)
         plan.mark_unchanged_as_current()
+
+    def _adopt_fingerprints(self, op: Operation[Any]) -> None:
+        """Store the fingerprints of responses before the response to `op` is replaced, if `op` lists fingerprints."""
+        if isinstance(op, _LISTS):
+            fetch_times = [each.fetched_at for each in self._watched_lists if each.fetched_at is not None]
+            self._view_planner().adopt_fingerprints(max(fetch_times, default=LONG_AGO))
+
+    @property
+    def _watched_lists(self) -> list[LiveResponse]:
+        return [each for each in self._live.watched if isinstance(each.op, _LISTS)]
+
+    def _view_planner(self, visible: Iterable[Operation[Any]] = ()) -> ViewPlanner:
+        self._fingerprints.update(response.value for response in self._watched_lists)
+        return ViewPlanner(self._live, self._fingerprints, visible)
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
         """Fetch up to `MAX_FETCHED_STATUSES` change requests of `_unlisted`, to learn whether they were merged or
@@ -174,11 +184,11 @@ class ViewPlanner:
         """Store listed fingerprints for watched responses requested since `listed_at`, the time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
-            requested_at, fingerprint = response.requested_at, self._fingerprint(response.op)
-            version = cache.versions.get(response.url)
-            if requested_at is None or not fingerprint or requested_at < listed_at:
+            requested_at, version = response.requested_at, cache.versions.get(response.url)
+            if requested_at is None or requested_at < listed_at:
                 continue  # The response may be older than the list, so the fingerprint may not fit.
-            if version is None or version.requested_at < requested_at:
+            is_older = version is None or version.requested_at < requested_at
+            if is_older and (fingerprint := self._fingerprint(response.op)):
                 cache.put_version(response.url, fingerprint, requested_at=requested_at)
 
     def needed_responses(self) -> Iterator[NeededResponse]:
