@@ -24,7 +24,7 @@ _HANGUL = re.compile("[\u1100-\u11ff]+")
 """Letters of Korean words, which GitBook often leaves out of anchors."""
 _UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")
-_SYLLABLES = re.compile("[\u4e00-\u9fff]|[a-z0-9]+", re.IGNORECASE)
+_SYLLABLES = re.compile("[\u4e00-\u9fff]|[A-Za-z0-9]+")
 _MAX_TITLE = 1_000
 """Maximum number of characters of a title that are used for its anchor."""
 _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")

@@ -239,3 +239,39 @@ def test_work_that_the_event_loop_waits_for_does_not_wait_for_a_frame(monkeypatc
     polite_thread.expect_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert thread.wait(steps.ended)
+
+
+def test_window_title_is_no_frame() -> None:
+    code = """
+import octavo.tui.terminal.polite_thread as polite_thread
+from octavo.tui.terminal.driver import TerminalDriver
+from textual.app import App
+
+class TitleApp(App):
+    def on_ready(self):
+        self.call_after_refresh(self.check)
+    def check(self):
+        polite_thread.expect_frame()
+        self._driver.write("\\x1b]2;title\\x07")
+        after_title = polite_thread._is_written.is_set()
+        self._driver.write("frame")
+        self.exit(f"title {after_title}, frame {polite_thread._is_written.is_set()}")
+
+print(TitleApp(driver_class=TerminalDriver).run())
+"""
+    with Terminal([sys.executable, "-c", code], THIS_TREE) as app:
+        app.wait_for("title False, frame True")
+
+
+def test_work_that_is_not_ready_in_time_waits_for_the_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polite_thread, "THREAD_WAIT", 0.0)
+    monkeypatch.setattr(polite_thread, "_MAX_FRAME_WAIT", 60.0)
+    thread, done = PoliteThread(), list[str]()
+    steps = StepwiseWork("a", done)
+    thread.begin(iter(steps), steps.errors.append)
+    assert steps.started.acquire(timeout=30)
+    assert not thread.wait(steps.ended)
+    steps.allowed.release(3)
+    assert not steps.started.acquire(timeout=0.05)
+    polite_thread.on_frame_written()
+    assert steps.ended.wait(30)

@@ -120,6 +120,8 @@ class KeyReader:
 
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
+_OPERATING_SYSTEM_COMMAND = "\x1b]"
+"""Beginning of the escape sequences for the title, the mouse pointer and the clipboard, which paint nothing."""
 _DISABLE_REORDERING = "\x1b[8l"
 """Escape sequence that stops the terminal from reordering right-to-left text, because Octavo reorders it."""
 _ENABLE_REORDERING = "\x1b[8h"
@@ -171,7 +173,8 @@ class TerminalDriver(LinuxDriver):
             self._has_picture = False
             return
         super().write(data if data.isascii() else simplify_emoji(data))
-        on_frame_written()
+        if not data.startswith(_OPERATING_SYSTEM_COMMAND):
+            on_frame_written()
 
     def disable_input(self) -> None:
         if self._pipe is not None:

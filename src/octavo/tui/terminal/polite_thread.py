@@ -79,9 +79,12 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Block the event loop until `is_done` is set, but at most `THREAD_WAIT` seconds. Return True if it is set."""
+        """Block the event loop until `is_done` is set, but at most `THREAD_WAIT` seconds. Return True if it is set.
+        Otherwise, the thread pauses before its next step, because the event loop will now paint a frame."""
         on_frame_written()
-        return is_done.wait(THREAD_WAIT)
+        if not is_done.wait(THREAD_WAIT):
+            expect_frame()
+        return is_done.is_set()
 
     def _run(self) -> None:
         while True:
