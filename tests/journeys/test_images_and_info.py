@@ -101,5 +101,9 @@ async def test_info_shows_ids_and_disabled_reasons_and_copies_a_value(stage: Sta
         await run.press(*"author id", "enter")
         await run.hear("Copied.")
         assert run.app.clipboard == "yuki-tanabe"
+        await run.press("i", *"id")
+        await run.gone("your permissions")
+        await run.see("│  COMMENT ", "│  SPACE ", "author ID")
+        await run.press("escape")
         await run.press("i", *"delete")
         await run.see("X  Delete", "Only Yuki Tanabe or an admin can delete this comment.")

@@ -221,6 +221,7 @@ class InfoScreen(Chooser[str | None, str]):
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOTER: ClassVar[str] = "enter copy · esc close"
+    GROUPS_MATCHES: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -106,6 +106,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     NO_MATCH_HINT: ClassVar[str] = ""
     """Sentence after “Nothing matches …”, with a leading space."""
     FOOTER: ClassVar[str] = "enter choose"
+    GROUPS_MATCHES: ClassVar[bool] = False
+    """True if matches stay in their groups, because titles repeat. The cursor then goes to the best match."""
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the explanation of the selected choice is always shown below the list."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
@@ -206,7 +208,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.rows.go_to(same_number)
 
     def _headings(self, matched: MatchedChoice[T]) -> Sequence[RowHeading]:
-        return [RowHeading(matched.choice.group)] if matched.choice.group and matched.match is None else []
+        has_heading = matched.choice.group and (matched.match is None or self.GROUPS_MATCHES)
+        return [RowHeading(matched.choice.group)] if has_heading else []
 
     def _measure_titles(self) -> int:
         explained_choices = [each for each in self._choices if each.explanation]
@@ -227,8 +230,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.rows.state.empty = self._empty
         if self.is_loading:
             self.rows.state.empty = "Loading choices…"
-        self.rows.show(matches)
+        self.rows.show(sorted(matches, key=lambda each: each.number) if self.GROUPS_MATCHES else matches)
         self.rows.go_to_first()
+        if self.GROUPS_MATCHES and matches:
+            self.rows.go_to(matches[0].number)
         total_text = f" of {len(self._choices)}" if query.strip() and len(matches) <= len(self._choices) else ""
         noun = f" {self.COUNT_NOUN}{'' if len(self._choices) == 1 else 's'}" if self.COUNT_NOUN else ""
         count_text = f"{len(matches)}{total_text}{noun}" if total_text or noun else ""
