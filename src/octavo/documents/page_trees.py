@@ -604,7 +604,7 @@ def _place_change(parent: ParentChange) -> tuple[str, str, str]:
     before_id, after_id = (page.id if page else None for page in pages)
     before, after = (page.title or "Untitled" if page else "the top level" for page in pages)
     if before_id == after_id:
-        return "place", before, f"another position in {before}"
+        return "place", before, f"{before}, at another position"
     if before == after:
         before, after = (f"{page.title or 'Untitled'} (/{page.path or ''})" if page else before for page in pages)
     return "place", before, after

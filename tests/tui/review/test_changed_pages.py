@@ -152,12 +152,12 @@ def test_move_below_the_same_parent_changes_the_position() -> None:
     here = {"id": "guides", "title": "Guides"}
     change = {"type": "page_moved", "page": {"id": "a", "title": "A"}, "parent": {"before": here, "after": here}}
     (entry,) = changed_pages([Change.model_validate(change)])
-    assert describe_change(entry) == "Moved.\nplace: Guides → another position in Guides"
+    assert describe_change(entry) == "Moved.\nplace: Guides → Guides, at another position"
 
 
 def test_move_at_the_top_level_names_the_top_level() -> None:
     (entry,) = changed_pages(changes_between(revision(page("a"), page("b")), revision(page("b"), page("a"))))
-    assert describe_change(entry) == "Moved.\nplace: the top level → another position in the top level"
+    assert describe_change(entry) == "Moved.\nplace: the top level → the top level, at another position"
 
 
 def test_each_changed_key_of_an_object_is_described() -> None:
