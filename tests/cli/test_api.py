@@ -208,6 +208,7 @@ def test_parameter_value_may_be_json(signed_in: Octavo) -> None:
         ((), "the following arguments are required: NAME"),
         (("GET", "--help"), "For its help, run: octavo help api"),
         (("comments.List", "spaceId=s", "-i", "--ndjson"), "not allowed with argument"),
+        (("comments.List", "spaceId=s", "-i", "--all"), "use --include without --all"),
     ],
 )
 def test_wrong_arguments_are_refused_before_a_request(octavo: Octavo, arguments: tuple[str, ...], says: str) -> None:

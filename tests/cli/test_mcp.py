@@ -289,6 +289,7 @@ def test_wrong_arguments_and_too_many_calls_are_refused(demo: CommandLine) -> No
     with connected_agent(demo, "--demo") as reader:
         assert reader.error("get_change") == "ref is missing."
         assert "must be text" in reader.error("get_change", ref=7)
+        assert reader.error("get_change", ref="harbour-api/7", offset=9) == "offset needs the page in “next”."
         assert "has no such parameter" in reader.error("get_change", ref="x", path="/etc/passwd")
         assert "must be one of" in reader.error("list_changes", status="--read-only")
         assert "Too many calls" in [reader.error("get_change") for _ in range(60)][-1]

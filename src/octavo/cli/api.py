@@ -365,6 +365,8 @@ def _as_list(spec: Spec, name: str, value: Any) -> Any:
 
 def run(options: argparse.Namespace) -> int:
     run_filter = compile_filter(options)
+    if options.all and options.include:
+        raise Failure("Could not print the headers: use --include without --all.", USAGE)
     request, is_list = build_request(options)
     settings = read_settings()
     if options.dry_run:

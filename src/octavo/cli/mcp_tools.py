@@ -240,6 +240,8 @@ async def _search(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target, _ = await toolbox.change_request(str(arguments["ref"]))
     page, offset = str(arguments.get("page", "")), int(arguments.get("offset", 0))
+    if offset and not page:
+        raise ToolError("offset needs the page in “next”.")
     is_continued = bool(page) and "offset" in arguments
     # The export is not limited, because `_limit_blocks` limits the result, and `next` leads to the other pages.
     options = ExportOptions("" if is_continued else page, changed_only=True, is_limited=False)
