@@ -167,7 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store a note, and return it as JSON. A note that was proposed before is only counted. Raises ToolError."""
+        """Propose a note. Return JSON with the note, or with a count if it was proposed before. Raises ToolError."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))

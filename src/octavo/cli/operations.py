@@ -24,9 +24,9 @@ from octavo.cli.output import indented_json
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
-"""Number of columns of the table if the output is no terminal. Then only lists of parameters are wrapped."""
+"""Width of the table in characters if the output is no terminal. Then only lists of parameters are wrapped."""
 MIN_COLUMNS = 60
-"""Minimum number of columns of the table, even if the terminal has fewer."""
+"""Minimum width of the table in characters, even if the terminal is narrower."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
 """JSON Schema keywords, such as `maxLength`, that `--json` shows for each parameter."""
 _HELP_COLUMNS = 100

@@ -94,7 +94,7 @@ def space_id_of_folder(folder: PlatformFolder, pages_folder: Path) -> str | None
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
-    """Index the pages for search, until `on_progress` returns False. Return why this failed, else an empty text."""
+    """Index all pages for search, until `on_progress` returns False. Return the cause of a failure, or empty text."""
     with closing(Store(folder.database_file)) as store:
         try:
             for space in store.all("/spaces"):

@@ -215,8 +215,8 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space for a REF without a space: `chosen_space`. Without a chosen space, return on a terminal the
-        space that was used last, and tell the user. None if no space is found. Raises ApiError or Failure."""
+        """Return the space for a REF that names no space: `chosen_space`. On a terminal without a chosen space,
+        return the last used space, and tell the user. None if no space is found. Raises ApiError or Failure."""
         name = self._default_name or _pulled_space_id()
         if name:
             return await self.space(name)

@@ -66,7 +66,7 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(options: argparse.Namespace) -> Path | None:
-    """Return the folder that `octavo open` names. A path like `./a` need not exist. None for a REF, URL or `--demo`."""
+    """Return the folder given to `octavo open`. A path like `./a` need not exist. None for a REF, a URL or `--demo`."""
     target: str = options.target
     if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None

@@ -271,7 +271,7 @@ class LocalRemains(NamedTuple):
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, deletes_drafts: bool) -> LocalRemains:
     """Delete the cached data of an account on this machine, stored under `namespace` and `earlier_names`. With
-    `deletes_drafts`, also delete its drafts. Queued changes stay. Return how much remains. Raises NotSaved."""
+    `deletes_drafts`, also delete the drafts. Queued changes stay. Return what remains. Raises NotSaved."""
     cache_error, remaining_drafts = "", 0
     waiting_entries: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):

@@ -265,7 +265,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 
 
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
-    """Return a revision without its pages and files. Load it if it is not cached, and cache it without them."""
+    """Return a revision without pages and files, from the cache or the server. Cache only what is returned."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored_revision := live.cache.read_derived(name)) is not None:
         revision: Revision = decode_response(codec, stored_revision)

@@ -44,7 +44,7 @@ class Draft(NamedTuple):
 
 
 _StoredVersion = tuple[Draft, str, int]
-"""A version of a draft on disk, the ID of the process that saved it, and its revision."""
+"""A version of a draft on disk, the ID of the process that saved this version, and the number of the version."""
 
 
 @dataclass(eq=False)
@@ -195,11 +195,11 @@ class Drafts:
         self._state.write_now(lambda db: None)
 
     def removal(self, key: str) -> DraftRemoval:
-        """Return two functions, with which another change, such as adding the text to the outbox, deletes a draft."""
+        """Return two functions that delete a draft as part of another change, such as adding the text to the outbox."""
         namespace, edit, seen_version = self._state.namespace, self._edits.get(key), self._seen_versions.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
-            if self._edits.get(key) is edit:  # Otherwise, the user has typed since, and the row may have the new text.
+            if self._edits.get(key) is edit:  # Otherwise, the user typed after `removal`, so the row may have new text.
                 _delete_version_of(db, namespace, key, self._writer)
             _delete_seen(db, namespace, seen_version)
 

@@ -155,7 +155,7 @@ class InboxData:
     teams: frozenset[str] = frozenset()
     """IDs of the user's teams. Empty if they are not loaded."""
     organization: Organization | None = None
-    """The organization, whose merge rules apply to its spaces too. None if it is not loaded."""
+    """The organization, whose merge rules spaces can inherit. None if it is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     change_requests: Sequence[ChangeRequest] = ()
     """Open and draft change requests, each with its space."""

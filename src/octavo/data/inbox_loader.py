@@ -420,7 +420,7 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Update `_failures`. Return all failures by label and cause. The failure of a request stays during a retry."""
+        """Update `_failures`. Return all failures, counted by label and cause. A failure stays during a retry."""
         syncer = self._live.syncer
         waiting_urls = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting_urls}

@@ -48,7 +48,7 @@ class InboxResponses:
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return `new` responses by URL, with only the parts that rows need. Call this in one thread at a time."""
+        """Return the items of `new` responses by URL, reduced to what rows need. Call this in one thread at a time."""
         if len(self._shared_values) > MAX_SHARED:
             self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}

@@ -291,7 +291,7 @@ class ResponseCache:
         return ""
 
     def flush(self) -> None:
-        """Wait until all data is on disk."""
+        """Wait until all data that was stored so far is on disk, or could not be written."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:

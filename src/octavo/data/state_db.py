@@ -196,8 +196,8 @@ class StateDb:
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move all rows from `namespace` to this profile, except those of `facts`. Do nothing while another process
-        sends the writes of `namespace`."""
+        """Move the rows of all tables except `facts` from `namespace` to this profile. Do nothing while another process
+        sends the writes of `namespace`, or if the database cannot be written."""
         tables_with_rows = [
             table
             for table in table_names(self._db)

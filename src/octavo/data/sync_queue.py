@@ -74,7 +74,7 @@ class NeededResponse:
     label: str = ""
     """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
-    """A cached response that is older is fetched again. None if age does not matter."""
+    """A cached response older than this is fetched again. None if the age does not matter."""
     needs_cached_value: bool = False
     """True if the planner also gets a cached value, which leads to further needed responses."""
     min_items: int = 0

@@ -85,7 +85,7 @@ class LoadFailure(NamedTuple):
 
 @dataclass(eq=False)
 class _OwnerState:
-    """The planner of an owner, the responses it needs, and its running syncs."""
+    """State of an owner, such as the inbox: the planner, the responses that the planner needs, and running syncs."""
 
     planner: Planner | None = None
     root_urls: frozenset[str] = frozenset()

@@ -145,8 +145,8 @@ def _join_around_short_matches(
 def _renumbered_ranges(
     short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the `short_indexes` of ranges with only numbered headings and pictures, such as “Step 2” and
-    `image (2).png`, past which a longer block moved. These ranges are equal only because they were renumbered."""
+    """Return the `short_indexes` of ranges that are equal only because blocks were renumbered. Such a range has only
+    numbered headings and pictures, such as “Step 2” and `image (2).png`, and a longer block moved past the range."""
     pattern_counts = [Counter(pattern for node in nodes if (pattern := _number_pattern(node))) for nodes in (old, new)]
     numbered_indexes = [
         index
@@ -249,14 +249,14 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((old_kind, new_kind)) not in _COMPATIBLE_KINDS:
             return 0.0
         if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
-            return 0.0  # An image is never paired with a text that has its words.
+            return 0.0  # An image is never paired with a paragraph, even if the caption has the same words.
         if {old_kind, new_kind} == {"code", "paragraph"}:
             return text_similarity(old_text, new_text, _MIN_CODE_SIMILARITY)
         penalty = 0.15
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
-        # The minimum lets an image and its replacement be paired. The same file counts more than its caption.
+        # At least 0.5, so that an image and its replacement can be paired. At least 0.9 for the same file.
         minimum = 0.9 if _image_files(old) == _image_files(new) else 0.5
         return minimum + (1 - minimum) * text_similarity(old_text, new_text, at_least=0.5)
     are_empty_cards = old_kind == new_kind == "card" and not any(cell.text for cell in (*old.children, *new.children))

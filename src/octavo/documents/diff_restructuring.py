@@ -195,8 +195,8 @@ def _text_counts(drafts: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str],
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return `left` and `arrived`, the counts of removed and added texts of a draft, without pairs similar enough to be
-    one edited text. Otherwise, an edited text that equals a distant text by chance would count as moved."""
+    """Return `left` and `arrived`, the counts of removed and added texts of a draft, without pairs of similar texts.
+    Such a pair is an edited text, which would count as moved if it equals a distant text by chance."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     arrived_texts = list(arrived)

@@ -139,7 +139,7 @@ def _is_short(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes of a clause if more words in it changed than not, and one that did not is in `LETTER_WORDS`."""
+    """Join the changes of a clause if most of its words changed, and an unchanged word is one of `LETTER_WORDS`."""
     joined_ranges: list[DiffRange] = []
     clause_ranges: list[DiffRange] = []
     for diff_range in ranges:

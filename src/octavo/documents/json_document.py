@@ -124,7 +124,7 @@ class _JsonReader:
         return drafts + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
-        """Return a list with the block of all footnotes of the page. Empty if there are no footnotes."""
+        """Return a list with one block, which contains all footnotes of the page. Empty if there are no footnotes."""
         notes = DraftBlock("footnotes")
         index = 0
         while index < len(self.inline.notes):

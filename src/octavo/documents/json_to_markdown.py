@@ -69,8 +69,8 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
-    """Return a block between platform tags. `inside` is the content, or None for the children of the block. If not
-    `closes`, a block without content gets no closing tag."""
+    """Return a block between platform tags. `inside` is the content, or None for the children of the block.
+    `closes` is False if a block without content needs no closing tag."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"

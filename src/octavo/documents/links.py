@@ -253,7 +253,7 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
 
 
 def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
-    """Return where `href` leads in a browser, also for the platform's app. A `BrokenLink` for a relative URL."""
+    """Return the target of `href` in a browser, even if Octavo can show it. `BrokenLink` if `href` is relative."""
     href = _normalize(href)
     match = _SCHEME.match(href)
     return _external_target(href, match[0][:-1].lower()) if match else BrokenLink(href, "The link has no host name.")

@@ -337,7 +337,7 @@ class _Writer:
         return _inline(name, _without_none({**data, "marks": marks or None}))
 
     def _footnote_reference(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return the JSON node of a footnote reference around `nodes`. The first reference has the footnote's text."""
+        """Return the JSON node of a footnote reference around `nodes`. Only the first reference contains the text."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]

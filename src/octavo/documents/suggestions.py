@@ -86,7 +86,7 @@ class AppliedSuggestion(NamedTuple):
 
 
 def has_fewer_blocks(page_text: str, old_text: str, source: str) -> bool:
-    """Return whether `page_text` has fewer blocks with the source lines `source` than `old_text`."""
+    """Return whether fewer blocks in `page_text` than in `old_text` have exactly the Markdown `source`."""
     new, old = (list(dict(_sources_by_key(each).values()).values()).count(source) for each in (page_text, old_text))
     return new < old
 

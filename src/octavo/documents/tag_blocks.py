@@ -39,7 +39,7 @@ _CONDITIONS = ("if", "elseif", "elif", "unless")
 
 
 class Tag(NamedTuple):
-    """A platform tag, such as `{% hint style="info" %}`. `words` are values without key. `end` is where it ends."""
+    """A platform tag such as `{% hint style="info" %}`. `words` are values without key. `end` is the index after it."""
 
     name: str
     arguments: Mapping[str, str] = NO_ATTRS

@@ -73,7 +73,7 @@ class ProposalPlan:
     blocked: list[str] = field(default_factory=list)
     """Conflicts with main and conflict markers in files, as sentences without full stop. If any, nothing is sent."""
     unsupported: list[str] = field(default_factory=list)
-    """Local changes that the API cannot make, such as `a.md layout`. They are left out."""
+    """Local changes that the API cannot make, such as `a.md layout`. They are not sent."""
     notes: list[str] = field(default_factory=list)
     """Sentences with the reasons why files are not proposed."""
 

@@ -27,7 +27,7 @@ TOPICS = {
     "troubleshooting": "Problems and their solutions",
     "changelog": "Changes in each version",
 }
-"""The topics in the order of the list, with one line about each."""
+"""Names of the help topics, in the order in which users see them, and a summary of each in one line."""
 
 
 def file_of(topic: str) -> Path:

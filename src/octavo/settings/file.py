@@ -182,7 +182,7 @@ def _is_header(line: str) -> bool:
 
 
 def _read_statements(lines: list[str], refused_lines: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
-    """Yield the statements of a TOML file. `refused_lines` gets the index of each invalid line and the reason."""
+    """Yield statements and invalid lines of a TOML file. Add index and error of invalid lines to `refused_lines`."""
     start = 0
     table_names: tuple[str, ...] = ()
     while start < len(lines):

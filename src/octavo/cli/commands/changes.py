@@ -169,7 +169,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator_field)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Output `batch`, or only the part that `reviewer` reviews if given. Return False if the output is full."""
+        """Output `batch`, or only change requests with the `reviewer` if given. Return False if the output is full."""
         if self._space is None and not all(each.space for each in batch):
             tell("The server does not name the space of some change requests. To list these too, use --space.")
             batch = [each for each in batch if each.space]

@@ -242,8 +242,8 @@ def _find_tracked_file(folder: PulledFolder, local_files: LocalFiles, path: str)
 
 
 def _restore_file(local_files: LocalFiles, file: TrackedFile, data: bytes, restored_paths: Collection[str]) -> None:
-    """Restore a file at its path of the last pull, with its old content `data`. Keep a copy if you changed the file.
-    Delete its current path, unless `restored_paths`, the paths of all restored files, has this path. Raises Failure."""
+    """Restore the path and the content (`data`) that a file had at the last pull. If you changed the file, keep a copy.
+    Delete the file at its current path, unless another file is restored there (`restored_paths`). Raises Failure."""
     folder, current_path = local_files.folder, local_files.current_path(file)
     replaced = {path: old for path in (file.path, current_path) if (old := folder.data(path)) is not None}
     changed = {path: old for path, old in replaced.items() if not file.has_content(old)}

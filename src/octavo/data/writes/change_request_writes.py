@@ -30,8 +30,8 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Merge a change request, if the change request and main are still as in `checked`. If the response is lost, call
-    `on_search` and search for the merge. If the search finds the merge, `MergeResult.result` is empty."""
+    """Merge a change request. If the change request or main differs from `checked`, only return the kind `changed`. If
+    the response is lost, call `on_search` and search for the merge. A found merge has an empty `MergeResult.result`."""
     return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
 

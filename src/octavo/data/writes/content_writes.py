@@ -154,8 +154,8 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent_edit: SendResult[None], written_texts: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Return the saved texts. If `sent_edit` saved `written_texts` over texts of another user, save merged texts first.
-    Texts that could not be merged are in `conflicts`. `warning` is set if a text may be lost. Raises ApiError."""
+    """Return the saved texts. If `sent_edit` overwrote texts of another user, first save them merged with
+    `written_texts`. `conflicts` has texts that cannot be merged. `warning`: a text may be lost. Raises ApiError."""
     if sent_edit.replaced_revision is None or sent_edit.revision is None:
         return SavedTexts(sent_edit.revision, written_texts)
     texts, conflicts, repairs = dict(written_texts), dict[str, Raw](), dict[str, WrittenText]()
@@ -174,7 +174,7 @@ async def _merge_overwritten(
         return SavedTexts(sent_edit.revision, texts)
 
     async def repaired_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
-        # Another user may have saved after the edit. The repair keeps this text.
+        # Another user may have saved the page after the edit. The repair keeps the text of this user.
         head_texts = {page_id: await page_source(live, head, page_id) for page_id in repairs}
         repaired = {
             page_id: await _with_changes(repairs[page_id], text) for page_id, text in head_texts.items() if text

@@ -164,7 +164,7 @@ async def send_direct(
     the outbox, even after a crash (`finish_unfinished`).
 
     `failure_prefix` begins error messages, such as “Could not merge #7”. `if_not_found` says what a search without result
-    shows, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py. `on_search` is
+    shows, such as “the server has not merged #7”. `kind` is by default `kind_of(op)`. `on_search` is
     called before a search, which may take a minute.
     """
     write_kind, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me

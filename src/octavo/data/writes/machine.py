@@ -210,8 +210,8 @@ Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 
 
 def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
-    """Return what an error means for a write: `refused` if it failed, `waiting` if it can be sent later, `unknown` if
-    it may be done. `was_sent` is False for an error of an earlier read."""
+    """Return what an error means for a write: `refused` if the write failed, `waiting` if it can be sent later, and
+    `unknown` if the server may have done it. `was_sent` is False if a request before the write failed."""
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
     if error.outcome is Outcome.REFUSED:
@@ -438,8 +438,8 @@ def start(
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Record that a queued entry is being sent. If the thread ID of the entry is temporary, `thread_id` replaces it.
-    `baseline` and `newest_at`, as in `WriteAttempt`, come from the check before sending."""
+    """Return a queued entry in the state `sending`. If `thread_id` is given, it replaces a temporary ID of the thread.
+    `baseline` and `newest_at` come from the check before sending, and are explained in `WriteAttempt`."""
     entry = _require_state(entry, "queued")
     if thread_id:
         entry = set_thread(entry, thread_id)

@@ -230,7 +230,7 @@ class Outbox:
 
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
         """Replace the text of a pending comment, and delete the draft `draft_key`. If the comment is not pending
-        anymore or was edited meanwhile, store the new text as a draft and return False. Raises NotSaved."""
+        anymore or was edited meanwhile, keep the new text as a draft and return False. Raises NotSaved."""
         removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
 
         def edit(stored_entry: OutboxEntry) -> OutboxEntry:

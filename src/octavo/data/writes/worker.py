@@ -100,7 +100,7 @@ class OutboxWorker:
                 raise result
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
-        """Return a due entry and 0. If none is due, or another process sends, return None and the seconds to wait."""
+        """Return a due entry and 0. If none is due, or another process sends them, return None and seconds to wait."""
         self._entries.reload_if_changed()
         if self._unlock is None and not await self._take_over():
             return None, POLL_SECONDS

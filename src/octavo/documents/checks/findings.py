@@ -238,8 +238,8 @@ class LocationFinder:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return where a column of the sanitized line is in `text`, the line of the file. Both columns count from 0. They
-    differ after invisible characters. `is_end` is True for the end of a range."""
+    """Convert a column of a sanitized line to a column of `text`, the same line in the file. Columns count from 0. They
+    differ after invisible characters. `is_end` is True for the column at the end of a range."""
     if sanitize(text) == text:
         return column
     bisect = bisect_left if is_end else bisect_right
@@ -311,7 +311,7 @@ class CheckedPage:
 
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
-    """Return a page after the checks that need no other page. Relative links start from `base`, or else from `path`."""
+    """Parse a page, and run the checks that need no other page. Links are relative to `base`, or else to `path`."""
     return check_document(path, text, parse(text), base)
 
 

@@ -153,8 +153,8 @@ def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[st
 
 
 def with_other_keys_of(before: str, after: str) -> str:
-    """Return `after`, the text of a page's file, with another front matter: the keys that the API cannot edit are
-    replaced by those in `before`."""
+    """Return `after`, the text of a page's file, with the front matter keys that the API cannot edit taken from
+    `before`, an earlier text of the file."""
     old, new = PageFile(before), PageFile(after)
     if old.other_keys() == new.other_keys():
         return after

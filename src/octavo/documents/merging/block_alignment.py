@@ -253,7 +253,7 @@ def _belong_together(
     first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks, *, is_changed_by_both: bool
 ) -> bool:
     """Return whether two adjacent changes of different sides must be merged together. `is_changed_by_both` is True if
-    each side also changed or deleted blocks in the two regions."""
+    both sides changed or deleted blocks in the regions of the two changes, and did not only add blocks."""
     if first.hunk.is_addition and second.hunk.is_addition:
         return True  # Both sides added blocks at this position, in an unknown order.
     if not first.hunk.is_addition and not second.hunk.is_addition:

@@ -138,7 +138,7 @@ def merge_words(base: str, main: str, request: str) -> str | None:
 
 
 WordSequence: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. In a shorter sentence, two adjacent words, or all words."""
+"""A sentence, or five adjacent words of a sentence. If the sentence is shorter, two adjacent words, or all words."""
 _SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
@@ -274,7 +274,7 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether column `new` replaced `old`: no common name or value. False for empty columns or uneven rows."""
+    """Return whether column `new` replaced `old`: other name, no equal cell. False for empty columns or uneven rows."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     counts_before, counts_after = _count_column_texts(base, old), _count_column_texts(table, new)

@@ -111,7 +111,7 @@ class MergedBlock:
 
 @dataclass(eq=False)
 class MoveEnd:
-    """The old or new position of moved text. The content is `conflict` if `is_in_conflict`, else `children`."""
+    """The old or new position of moved text. Stands for `conflict` if `is_in_conflict`, else for `children`."""
 
     children: list[MergedChild]
     conflict: Conflict

@@ -117,7 +117,7 @@ def _list_of_member(op: permissions.ListOfMember, context: RequestContext) -> Js
 
 
 _TARGET_KINDS = ("space", "collection")
-"""Fields in which an invite link has the ID of its space or collection. A link without them is for the organization."""
+"""Fields of an invite link: ID of the space or collection to join. Without both, the link is for the organization."""
 
 
 @handle.register

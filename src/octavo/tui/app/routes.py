@@ -60,7 +60,7 @@ VIEWS = {
     "sites": "octavo.tui.resources.site_resources:create_screen",
     "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
-"""Name of the class, or function, that creates the view, by Textual mode."""
+"""For each Textual mode, the class or function that creates its view, as `MODULE:NAME`."""
 CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"

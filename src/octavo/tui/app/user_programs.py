@@ -476,7 +476,7 @@ class EventHooks:
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run hooks and show notifications for new inbox rows. In another organization, first forget the seen rows."""
+        """Run hooks and show notifications for new inbox rows. If the organization changed, first forget seen rows."""
         inbox, organization = self._app.workspace.inbox, self._app.workspace.organization
         if inbox.rows is None or organization is None:
             return

@@ -92,7 +92,7 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of `message` with suggestions as word diffs. None without any, or until all are loaded."""
+        """Return the lines of `message` with suggestions as word diffs. None if there are none, or while diffs load."""
         diffs, block_id = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block_id is None:
             return None

@@ -131,8 +131,8 @@ class PageDiscussion:
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self, block: Block | None = None) -> None:
-        """Open the composer for a comment on `block`, else on the selected block, else on the page. If this block
-        is the line of a thread, open the composer for a reply."""
+        """Open the composer for a comment on `block`, else on the selected block, else on the page. If the block
+        is the line of a thread in a diff, open the composer for a reply to this thread."""
         pages = self._pages
         block, page, at = block or pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":

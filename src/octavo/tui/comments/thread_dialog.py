@@ -177,7 +177,7 @@ class ThreadDialog(Dialog[None]):
         self.refresh_bindings()
 
     def show_neighbor(self, step: int) -> None:
-        """Show the next thread beside its block (the previous if `step` is -1). The first comes after the last."""
+        """Show the next thread, or the previous if `step` is -1, beside its block. After the last comes the first."""
         thread_ids = list(self._threads)
         self._current_id = thread_ids[(thread_ids.index(self._current_id) + step) % len(thread_ids)]
         self._place_beside_block()

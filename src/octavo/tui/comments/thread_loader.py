@@ -185,7 +185,7 @@ class OutdatedBlocks:
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return how the words that an outdated thread quotes changed. Empty in main, and while the page is loading."""
+        """Return how the words that a thread quotes changed. Empty if not outdated, in main, or not loaded yet."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

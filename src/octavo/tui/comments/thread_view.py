@@ -189,7 +189,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._lay_out()
 
     def load(self) -> None:
-        """Follow the replies of the thread, and the page that its suggestion changes."""
+        """Load the replies of the thread and the page that its suggestion changes. Keep both up to date."""
         at, comment = self.at, self.comment
         if at is None or comment is None:
             return

@@ -35,7 +35,7 @@ class DialogDraft:
 
     @property
     def earlier_base(self) -> str | None:
-        """Text that the user edited when typing the draft. None without a draft, or if it is the text to edit now."""
+        """Text that the user edited when typing the draft, if it differs from the text to edit now. Otherwise None."""
         draft = self._drafts.find(self.key)
         base = draft.base if draft is not None else None
         if base is None or self._edited is None or base.strip() == self._edited.strip():

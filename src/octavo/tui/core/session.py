@@ -352,7 +352,7 @@ class InboxFeed:
         return self.loader.list_operations if self.loader is not None else ()
 
     def clear_organization(self) -> None:
-        """Stop loading the inbox, because no organization is left."""
+        """Stop loading the inbox and forget the rows, because the user is no longer in the organization."""
         self._reset()
         self._organization = None
         self.changed.publish(None)

@@ -26,7 +26,7 @@ from octavo.tui.widgets.commands import HostApp
 
 
 class Shell(HostApp[int]):
-    """The app as views use it. Shows one session at a time."""
+    """Base class of the app: the attributes and methods that views use. Shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
     """Returns what the app shows when it starts again. None if Octavo quits. Raises OSError, ValueError or NotSaved."""

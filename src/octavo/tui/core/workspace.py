@@ -43,7 +43,7 @@ class TourStep(NamedTuple):
     commands: tuple[str, ...]
     """IDs of the commands that complete the step."""
     key: str
-    """Default key of the first command."""
+    """Default key of the first of the `commands`."""
     purpose: str
     """End of the sentence “Press KEY to …”."""
     where: str = ""
@@ -311,7 +311,7 @@ class Workspace:
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the organization, as soon as it is loaded. A later action replaces a waiting one."""
+        """Call `action` with the organization, as soon as it is loaded. A later call replaces an action that waits."""
         if self.organization is not None:
             action(self.organization)
         else:

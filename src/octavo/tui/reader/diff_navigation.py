@@ -41,8 +41,8 @@ def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
     """Return the index of the first chunk of each change after the chunk `index`, or before it if `step` is -1. The
-    nearest change is first. With `by_risk`, after and before mean the order by risk. To start at the edge of the page,
-    `index` may also be -1 or `len(chunks)`. By risk, a chunk outside of changes comes before all changes."""
+    nearest change is first. `by_risk` is True if changes are ordered by risk, not by position. Then a chunk outside of
+    changes comes before all changes. To get all changes, pass -1, or `len(chunks)` if `step` is -1, as `index`."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
         return [each for each in order[::step] if (each - index) * step > 0]

@@ -443,7 +443,7 @@ def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
 
 
 def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
-    """Return the table that contains a table row. None if the selectable block is not a row."""
+    """Return the table that contains the row of `span`. None if the block of `span` is not a row."""
     if span.block.kind != "row":
         return None
     return next((block for block in reversed(blocks_around(viewport, span)) if block.kind == "table"), None)

@@ -135,7 +135,7 @@ class PageNavigation:
 
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to the heading with this anchor, or to the block with this key. An empty anchor stands for the top. Return
-        False if the heading or block is missing or not parsed yet. If it may be parsed later, go there then."""
+        False if the parsed part of the page lacks the heading or block. If it is parsed later, go to it then."""
         wanted_anchor = anchor.lstrip("#")
         document = self.contents.document
         self.cancel_waiting_moves()
@@ -245,7 +245,7 @@ class PageNavigation:
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, position: ReadingPosition) -> None:
-        """Restore the expanded blocks, and the reading position as soon as the block at its top is parsed."""
+        """Restore the expanded blocks. As soon as `position.top_block` is parsed, also restore the reading position."""
         viewport = self.pane.viewport
         if position.view_state is not None and position.view_state.snapshot != viewport.view_state.snapshot:
             viewport.view_state = position.view_state.copy()
@@ -393,7 +393,7 @@ class PageNavigation:
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last_position)
 
     def show_whole_source(self) -> None:
-        """Show the Markdown source of the whole page, in place of the source of its beginning."""
+        """Show the Markdown source of the whole page, instead of only the source of the first part."""
         self.contents.discard_source_chunks()
         line = self._source_line()
         chunk_index, first_line = self._chunk_at_source_line(line)

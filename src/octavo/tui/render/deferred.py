@@ -431,7 +431,7 @@ class LinkTargets:
                 )
 
     def destination(self, href: str) -> LinkDestination:
-        """Return what `href` leads to. `BROKEN` if its target is known to be missing."""
+        """Return the kind of target that `href` leads to. `BROKEN` if the target is known to be missing."""
         match self.resolve(href):
             case links.BlockedLink():
                 return LinkDestination.REFUSED

@@ -143,7 +143,7 @@ class ContextSize:
 
     @property
     def block_count(self) -> int:
-        """Number of unchanged blocks before and after a change."""
+        """Number of unchanged blocks that are shown before a change, and after a change."""
         return self.STEPS[self.step]
 
     @property

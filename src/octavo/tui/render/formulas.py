@@ -157,8 +157,8 @@ class _FormulaLayout:
         )
 
     def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
-        r"""Return the box of all parts up to the command `until_command`, or of all parts if `until_command` is empty,
-        next to each other. `is_lower_half` is True for the parts after a command such as `\over`."""
+        r"""Return a box with the parts next to each other, up to the command `until_command`. If it is empty, take all
+        parts. `is_lower_half` is True after a command such as `\over`: a second such command makes no fraction."""
         boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming

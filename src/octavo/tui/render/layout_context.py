@@ -294,7 +294,7 @@ def superscript(text: str) -> str:
 
 
 def subscript(text: str) -> str:
-    """Return a text in subscript characters. If Unicode lacks one of them, return `_` and the text."""
+    """Return a text in subscript characters, or `_` and the text if Unicode lacks one of the characters."""
     return text.translate(SUBSCRIPTS) if all(ord(letter) in SUBSCRIPTS for letter in text) else f"_{text}"
 
 

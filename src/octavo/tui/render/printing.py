@@ -37,7 +37,7 @@ def document_as_text(
 
 
 def _printable_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks with each tab in a tabs block of its own, and with wrapped code."""
+    """Yield the blocks for printing: each tab is in a separate `tabs` block, and code is wrapped."""
     for block in blocks:
         children = tuple(_printable_blocks(block.children))
         attrs = {**block.attrs, "wrap": True} if block.kind == "code" else block.attrs

@@ -342,7 +342,7 @@ def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
-    """Return the types of an annotation without `Annotated` and None, and `limits` plus those of the first type."""
+    """Return the types of an annotation without `Annotated` or None, and `limits` with the limits of the first type."""
     all_limits = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)

@@ -498,7 +498,7 @@ class FormState:
 
 
 def _parse_texts(json_text: str | None) -> dict[str, str | None]:
-    """Return the texts in the JSON of a draft by field name. Empty if there is no draft, or if it is damaged."""
+    """Return the texts by field name from the JSON of a draft. Empty if there is no draft, or it is damaged."""
     with suppress(ValueError):
         if json_text and isinstance(texts := parse_json(json_text), dict):
             return {name: text for name, text in texts.items() if isinstance(text, str | None)}

@@ -234,7 +234,7 @@ def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
 
 
 def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the part that stops being the default if `part` becomes the default. None if no part does."""
+    """Return the part that stops being the default if `part` becomes the default. None if there is no such part."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     parts = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in parts if each.id != part.id and _shares_default(each, is_space, parent)), None)

@@ -118,7 +118,7 @@ class ChangedTree:
         return self._unsent.get(key, ())
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
-        """Draw the pages `changed` and the pages with comments. Keep the selection if its page is still there."""
+        """Draw the tree of `changed` pages and pages with comments. If the selected page is gone, select another."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}

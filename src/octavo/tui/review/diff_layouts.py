@@ -400,7 +400,7 @@ class AllPagesLayout:
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view and next to it. During a search, load all pages, up to `MAX_TEXT` characters."""
+        """Load the visible pages and their neighbors. During a search, load all pages, up to `MAX_TEXT` characters."""
         if not self.is_on or self._revisions is None:
             return
         to_search = self._pages_to_load_for_search()

@@ -172,7 +172,7 @@ CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
 
 @dataclass(frozen=True)
 class MergeReadiness:
-    """Result of the checks of a queued change request: says whether it can be merged."""
+    """Result of the merge checks of a change request in the queue of a bulk merge."""
 
     queued: QueuedMerge
     info_row: InfoRow

@@ -169,7 +169,7 @@ _OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "varia
 
 @dataclass(frozen=True)
 class RevertRevisions:
-    """Main before and after a merge. `current` is main now, or the current revision of the draft with the revert."""
+    """Main before and after a merge. `current` is main now, or the head of the change request that reverts it."""
 
     before_merge: Revision
     after_merge: Revision

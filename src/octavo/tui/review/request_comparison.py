@@ -161,7 +161,7 @@ class Comparison:
         self._on_change()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store a change request (from the cache if not `is_current`). Return True if revisions or status changed."""
+        """Store a change request. `is_current` is False if cached. Return True if revisions or status changed."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current

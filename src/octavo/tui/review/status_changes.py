@@ -499,9 +499,9 @@ async def _send_all(
     on_sent: Callable[[Sequence[PlannedWrite]], None] = lambda failed: None,
     undo_again: Callable[[Sequence[PlannedWrite]], DirectUndo] | None = None,
 ) -> SendResult[Any]:
-    """Send the writes one by one. The result has the writes that are done. `on_sent` is called with the failed writes.
-    `partial_result` makes a phrase such as `Archived 2 of 3 change requests` from `2 of 3 change requests`. If the
-    writes are an undo, `undo_again` makes another undo from the failed writes that can be sent again."""
+    """Send the writes one by one, then call `on_sent` with the failed writes. The result contains the writes that are
+    done. `partial_result` makes a phrase such as `Archived 2 of 3 change requests` from `2 of 3 change requests`. If
+    failed writes can be sent again, the result contains only the undo that `undo_again` (if given) makes of them."""
     sent: list[PlannedWrite] = []
     failed: list[PlannedWrite] = []
     unsent: list[PlannedWrite] = []

@@ -267,8 +267,8 @@ def run_editor(
     suffix: str = ".md",
 ) -> Edited | NotEdited:
     """Open a text as a new private file in an editor, and return what the user saved. Before the file is deleted,
-    `save_text` stores the text and returns an error message or an empty string. If the text cannot be read or stored,
-    the file is kept with `note`."""
+    `save_text` stores this text and returns an error message or an empty string. If the text cannot be read or stored,
+    or if the editor fails after a change, the file and its `note` are not deleted."""
     program = list(command) or _editor_command(environment)
     if isinstance(program, NotEdited):
         return program

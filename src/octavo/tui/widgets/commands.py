@@ -561,7 +561,7 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a command ID whose key in the settings is taken, the key, and the ID that has it. None if all are free."""
+    """Return the ID of a command whose key from settings is taken, the key, and the other ID. None if all are free."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

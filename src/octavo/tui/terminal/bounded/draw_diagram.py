@@ -14,7 +14,7 @@ SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
 """Spacings with which a diagram is drawn, widest first: cells between boxes, cells around labels, and maximum width of
 a label (None for any width)."""
 NARROW_WIDTH = 48
-"""Width in cells of a drawing that is narrow enough, so that no narrower drawings are made."""
+"""If a drawing has at most this width in cells, no narrower drawing is made."""
 
 
 def main() -> None:
