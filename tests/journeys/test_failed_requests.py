@@ -133,6 +133,14 @@ async def test_activity_offers_enter_only_for_drafts_from_the_editor(stage: Stag
         await run.hear("You can open only drafts from your editor here.")
 
 
+async def test_activity_in_a_narrow_terminal_tells_requests_apart(stage: Stage) -> None:
+    async with stage.play(size=(80, 24)) as run:
+        await run.press("!")
+        await run.see("/v1/orgs/…/spaces ", "/v1/orgs/…/collections ", "/v1/orgs/…/change-requests ")
+        await run.press("G")
+        await run.see("│ GET /v1/orgs ")
+
+
 @pytest.mark.before_release
 async def test_text_of_a_refused_review_is_kept(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

@@ -3,6 +3,7 @@ requests, and errors in the settings. Start at `ActivityScreen`."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -221,7 +222,7 @@ class ActivityScreen(Dialog[None]):
         return Row(
             cells=(
                 _status_cell(item),
-                item.route,
+                re.sub(r"\{\w+\}", "…", item.route),  # Narrow terminals would cut the end, in which the routes differ.
                 Content.styled(status, style),
                 f"{item.ms:.0f}ms" if item.ms < 1000 else f"{item.ms / 1000:.1f}s",
             )
@@ -296,7 +297,7 @@ class ActivityScreen(Dialog[None]):
                 )
                 text = f"{item.title}: {offline_summary(item)}." + (f" {failures_text}." if failures_text else "")
             case Activity() as item:
-                text = item.error
+                text = ": ".join(filter(None, (f"{item.method} {item.route}", item.error)))
         if self.rows.selection.keys:
             selected_count = len(self.rows.selection.keys)
             pronoun, draft_noun = ("it", "a draft") if selected_count == 1 else ("them", "drafts")
