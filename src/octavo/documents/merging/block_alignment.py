@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import groupby, takewhile
+from itertools import groupby, product, takewhile
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
@@ -325,7 +325,7 @@ class _Counterparts:
         self._rewritten: set[SourceBlock] = set()
         """Blocks of the base and this side, rewritten at their position. They never count as both moved and edited."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Blocks of the base, each with the block that is now at its position, if the two are very different, or one of
+        """Blocks of the base, each with the block that is now at its position, if the two share few words, or one of
         them seems to be moved. Both count as versions of one block only if neither was moved."""
         self._side = side
         base_counts, side_counts = (Counter(each.key for each in tree.walk()) for tree in (base, side))
@@ -379,7 +379,9 @@ class _Counterparts:
             before, after = old_children[hunk.i1 : hunk.i2], new_children[hunk.j1 : hunk.j2]
             if hunk.is_edit and before[0].name == after[0].name:
                 is_moved = not self._unique_keys.isdisjoint((before[0].key, after[0].key))
-                is_similar = word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS and not is_moved
+                # A text may be an edited version of a text elsewhere. Other blocks are followed child by child.
+                min_likeness = _MIN_REWRITTEN_LIKENESS if before[0].children else MIN_MOVED_LIKENESS
+                is_similar = word_similarity(before[0], after[0]) > min_likeness and not is_moved
                 # An export may give all pictures new numbers, so one picture gets the name of another.
                 are_pictures = not is_similar and not any(map(_words_without_pictures, (before[0], after[0])))
                 if is_similar or are_pictures or before[0].kind in _NEVER_MOVED:
@@ -390,13 +392,9 @@ class _Counterparts:
                 if len(before) * len(after) > _MOVE_PAIR_LIMIT:
                     self._rewritten.update(before, after)
                 else:
-                    pairs = (
-                        (one, other)
-                        for one in before
-                        for other in after
-                        if word_similarity(one, other) > _MIN_REWRITTEN_LIKENESS
-                    )
-                    self._rewritten.update(each for pair in pairs for each in pair)
+                    for one, other in product(before, after):
+                        if word_similarity(one, other) > _MIN_REWRITTEN_LIKENESS:
+                            self._rewritten |= {one, other}
                 if len(before) == 1:
                     self.replacements[before[0]] = after
             elif after:
@@ -481,8 +479,7 @@ def follow_moves(
     moved. A moved block gets a `Move` with the version of the other side. If the other side did not move the block, the
     block of the base replaces that version at the old position. So the edits of the other side are merged only at the
     new position. `edited_blocks` may count as moved and edited, although their positions have similar blocks."""
-    main_side, request_side = (_Counterparts(versions.base, each, edited_blocks) for each in versions[1:])
-    sides = main_side, request_side
+    sides = [_Counterparts(versions.base, each, edited_blocks) for each in versions[1:]]
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover_blocks, other) in enumerate((sides, sides[::-1])):
@@ -527,7 +524,7 @@ def follow_moves(
 
 
 def _equal_additions(
-    versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
+    versions: Versions[SourceBlock], sides: Sequence[_Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
     """Yield lists of pairs (main, change request) of equal blocks that both sides added at different positions. Each
     list has adjacent blocks, of which some may be only similar, or occur elsewhere too."""
