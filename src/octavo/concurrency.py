@@ -81,7 +81,7 @@ class Overdue(Exception):
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
-    """Run `function` in a thread and return its result. The thread does not keep the process from ending."""
+    """Run `function` in a thread and return its result. The process can end while the thread is still running."""
     return await asyncio.wrap_future(_start_in_thread(function))
 
 

@@ -401,8 +401,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 
 
 async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, all_pages: bool) -> ApiError | None:
-    """Send the request and print its response, or all pages of the list if `all_pages`. Return the ApiError if the
-    request fails, else None. Raises Failure if the server must not get the API key."""
+    """Send the request and print its response, or all items of the list if `all_pages`. If the request fails, print the
+    items loaded so far and return the ApiError, else None. Raises Failure if the server must not get the API key."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

@@ -50,7 +50,7 @@ class LogEntry(NamedTuple):
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The entry for programs, as it is stored in the file."""
+        """The entry as a JSON object, as it is written to the log file."""
         time = self.time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return {"time": time, "level": self.level, "event": self.event, "facts": self.facts}
 

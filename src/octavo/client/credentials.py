@@ -51,7 +51,7 @@ class StoreUnavailable(Exception):
 
 
 class StoreTimeout(StoreUnavailable):
-    """A token store did not respond in time. Do not use another store: this store may still respond."""
+    """Raised if a token store does not respond in time. Do not try another store: the first may still do its work."""
 
 
 class Keyring:

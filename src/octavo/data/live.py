@@ -457,7 +457,7 @@ class Live:
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
         """Store a fetched response and return its value. Notify its watchers, unless they already saw this value as
-        loaded. If `is_outdated`, the watchers still see it as loading. A further page of a list is only returned."""
+        loaded. If `is_outdated`, the watchers still see it as loading. A further page of a list is not stored here."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # `_fetch_next` stores this further page of a list
         response = self._response(op, read_disk=False)

@@ -224,7 +224,7 @@ def needed_for_changes(
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, change_request)
     types_without_page = ("page_created", "page_deleted")
-    """A created page has no old version, and a deleted page no new version."""
+    """Types of changes without an old version of the page, and without a new version, in the order of `both_sides`."""
     for page, types in types_by_page.items():
         refs: Any = "stable" if "page_moved" in types else None
         for side, type_without_page in zip(both_sides, types_without_page, strict=False):

@@ -130,7 +130,7 @@ class OfflineSpaces:
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """Planner of the download that was started last. None if its space was removed."""
+        """Planner of the newest download. None before the first download, or after its space was removed."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return a space with its progress. None if the space is not available offline."""

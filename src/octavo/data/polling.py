@@ -270,8 +270,8 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts new threads, replies, reviews and change requests, and merges, by comparing old and new responses. Does
-    not count what the user did, but counts all merges, and all replies whose author is not known."""
+    """Counts new threads, replies, reviews, change requests and merges, by comparing old and new responses. Leaves out
+    what the user created, but counts all merges, and all replies whose author is unknown."""
 
     def __init__(self, my_id: str) -> None:
         self._my_id = my_id

@@ -64,7 +64,7 @@ class SearchTerms:
 
     @property
     def expression(self) -> str:
-        """FTS5 query that finds texts with every word. At least one word must be outside `DocumentText.context`."""
+        """FTS5 query for texts with all search words. At least one must be outside `DocumentText.context`."""
         terms = [_phrase(*term) for term in self.words]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])

@@ -200,7 +200,7 @@ class SyncQueue:
         return self._take_unneeded(removed_urls)
 
     def add(self, needed: NeededResponse, now: datetime) -> bool:
-        """Add a needed response, and retry its failed request. Return False if the cached response is current."""
+        """Add a needed response, and clear its request's failure. Return False if the cached response is current."""
         self._clear_failure(needed)
         return self._set_needed(needed, now)
 

@@ -241,7 +241,7 @@ class Syncer(Generic[R]):
         )
 
     def mark_affected_stale(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
-        """Repeat the running requests for which `is_affected` returns True, after they end."""
+        """Send the running requests again after they end, if `is_affected` returns True for their operation."""
         for url, request in self.queue.requests.items():
             if is_affected(request.op):
                 self.queue.mark_stale(url)

@@ -36,7 +36,7 @@ class PageMatches:
 
 @dataclass(frozen=True)
 class TermResults:
-    """The results of a search up to now."""
+    """The results that a search has found so far."""
 
     pages: tuple[PageMatches, ...] = ()
     """Pages that contain the term, in the order of the page tree."""

@@ -109,7 +109,7 @@ def anchored_blocks(document: Document) -> dict[str, Block]:
     for name, block in _html_ids(document):
         blocks_by_anchor.setdefault(name, block)
     for block in (each.block for each in document.headings if any(run.kind == "image" for run in each.block.runs)):
-        words = "".join(run.text for run in block.runs if run.kind != "image")  # GitBook leaves out alternative texts.
+        words = "".join(run.text for run in block.runs if run.kind != "image")  # GitBook leaves out alt texts.
         blocks_by_anchor.setdefault(anchor_of_title(words) or "section", block)
     return blocks_by_anchor
 

@@ -268,7 +268,7 @@ class DraftBlock:
     runs: tuple[Run, ...] = ()
     text: str = ""
     first_line: int = 0
-    """The first line in the source, counted from 0."""
+    """The first line of the block in the source, counted from 0."""
     end_line: int = 0
     """The line after the last line of the block."""
     key: str = ""

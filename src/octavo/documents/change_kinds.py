@@ -189,7 +189,7 @@ _LOOK_ATTRIBUTES = word_set(
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
 """Attributes whose value is a name, such as `slug`. Numbers in a name do not count as changed numbers."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
-"""Values of an attribute that is on or off. Their “no” is not a warning word."""
+"""Values of an attribute that is on or off. Their “no” does not count as a warning word."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
 _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 

@@ -174,7 +174,7 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """A moved block at its old position, or at its new one if `is_arrival`. Both entries have the same `number`."""
+    """A moved block at its old or (if `is_arrival`) new position. Entries of both positions have the same `number`."""
 
     old: Block
     new: Block

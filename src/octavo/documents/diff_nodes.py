@@ -226,7 +226,7 @@ class DraftEntry:
 
 
 def to_entries(drafts: Iterable[DraftEntry]) -> tuple[DiffEntry, ...]:
-    """Return the final diff entries. Adjacent unchanged blocks become one entry."""
+    """Convert drafts to final diff entries. Adjacent unchanged blocks become one entry."""
     entries: list[DiffEntry] = []
     for is_same, group in groupby(drafts, lambda draft: draft.status == "same"):
         adjacent_drafts = list(group)

@@ -167,7 +167,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _split_off_description(node: Node) -> tuple[Block, list[Node]]:
-    """Return the block of a response with its description as an attribute. Also return the other children."""
+    """Return a response's block with its description as an attribute, and the children without the description."""
     descriptions = [
         child
         for child in node.children

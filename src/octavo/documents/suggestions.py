@@ -254,7 +254,7 @@ class ThreadAnchors:
         return _group(threads, self._exact_key)
 
     def by_block_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, or by "" if the page does not have this block."""
+        """Return the threads by the key of their block. Threads without a block on the page are under the key ""."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )

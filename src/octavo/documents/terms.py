@@ -422,9 +422,9 @@ class TermMatch:
     replacement: str | None
     """The Markdown with the new term. None if a replacement would be ambiguous or change more than words."""
     text_before: str
-    """The text before the occurrence on its line, or the last part of that text."""
+    """The text before the occurrence on its line. Only the end of a long text."""
     text_after: str
-    """The text after the occurrence on its line, or the first part of that text."""
+    """The text after the occurrence on its line. Only the beginning of a long text."""
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:

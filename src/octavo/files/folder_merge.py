@@ -338,7 +338,7 @@ class FolderMerge:
         listed_paths.append(path)
 
     def _write_if_changed(self, incoming: IncomingFile, data: bytes) -> None:
-        """Plan to write `data`, the local content with updated links, if the file's path or content changes."""
+        """Plan to write `data` (local content with updated links) if the file gets new content or a new path."""
         if incoming.path in {new for _, new in self.result.renamed}:
             self._new_data_by_path[incoming.path] = data
         elif data != self.local.data.get(incoming.path, data):

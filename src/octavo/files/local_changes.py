@@ -41,8 +41,8 @@ TableOfContents = list[ContentsEntry]
 
 def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entries: Iterable[ContentsEntry]) -> None:
     """Set the IDs of all entries. A page gets the ID of its path in `page_ids`. A group or link gets the ID of an entry
-    in `known_entries` with an equal title or target. If the groups without an ID are as many as the unused IDs of
-    groups, the groups were renamed and get these IDs in order. All other entries get a new ID."""
+    in `known_entries` with an equal title or target. If the groups still without an ID are as many as the unused IDs of
+    groups, these groups were renamed and get the unused IDs in order. All other entries get a new ID."""
     unmatched_entries: dict[str, list[ContentsEntry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known_entries)):
         if entry.kind in unmatched_entries:

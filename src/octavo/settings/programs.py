@@ -32,7 +32,7 @@ FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders in the command of a linter. The rule in `HOOK_PLACEHOLDERS` applies to them too."""
+"""Placeholders in the command of a linter. They follow the rule in the docstring of `HOOK_PLACEHOLDERS`."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")

@@ -69,7 +69,7 @@ class InboxFilter(NamedTuple):
     reasons: tuple[str, ...] = ()
     """The row must have one of these reasons. Empty for any reason."""
     space: str = ""
-    """Title or ID of the space of the row. Upper and lower case are equal. Empty for any space."""
+    """Title of the space of the row, in any case, or its exact ID. Empty for any space."""
     words: str = ""
     """The row must contain these words. Empty for no condition."""
 

@@ -57,7 +57,7 @@ MODULES = {
     "log": "doctor",
     **dict.fromkeys(("merge", "spaces"), "changes"),
 }
-"""Modules in this package by command, for each command with another name than its module."""
+"""Modules in this package by command, for each command whose module has another name."""
 
 
 @dataclass(frozen=True)

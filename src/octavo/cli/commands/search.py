@@ -119,8 +119,8 @@ class Search:
         return rows
 
     async def _batches(self, page_limit: int) -> AsyncIterator[list[Row]]:
-        """Yield batches of the pages that are found in all spaces. Each space with results is searched again by itself,
-        because the result for all spaces may leave out pages."""
+        """Search all spaces, and yield the found pages in batches. Each space with results is searched again
+        separately, because the result for all spaces may leave out pages."""
         at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
         async for found in read_pages(self._live.send, in_organization):

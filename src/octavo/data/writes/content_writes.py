@@ -374,5 +374,5 @@ def merge_with_markers(base: str, others_text: str, own_text: str) -> str:
 
 
 def count_edge_markers(text: str) -> int:
-    """Return how many first and last markers of conflicts a text has, in the form of `merge_with_markers`."""
+    """Return how many first and last conflict markers a text has. `merge_with_markers` writes such markers."""
     return text.count(f"<<<<<<< {OTHERS_LABEL}") + text.count(f">>>>>>> {OWN_LABEL}")

@@ -106,7 +106,7 @@ class ExpectedState:
     """Revision of main from which the change request starts."""
     status: str | None = None
     is_outdated: bool | None = None
-    """True if main has changed since the base."""
+    """True if main has changed since `base`."""
     main: str | None = None
     """Revision of main."""
     review: str | None = None
@@ -241,7 +241,7 @@ MAX_WRITE_AGE = timedelta(hours=24)
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
 ONCE_PREFIX = "once "
-"""A write of a command with `--once KEY` has the draft key `once KEY`."""
+"""Prefix of a draft key: a write of a command with `--once KEY` has the draft key `once KEY`."""
 
 
 @dataclass(frozen=True)
@@ -546,8 +546,8 @@ def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | Non
 
 
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
-    """Return whether `later` makes `earlier` unnecessary, because both only resolve or reopen the same thread.
-    `earlier` stays until `later` is done."""
+    """Return whether `later` makes the queued entry `earlier` unnecessary, because both only resolve or reopen the same
+    thread. False if `later` waits for the user. `earlier` stays queued until `later` is done."""
     return (
         earlier.state == "queued"
         and later.state in ("queued", "sending", "unknown")
@@ -577,7 +577,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     by_target: dict[tuple[str, str], OutboxEntry] = {}
     by_ordering_key: dict[str, OutboxEntry] = {}
     stuck_ids: set[str] = set()
-    """IDs of the entries that wait for the user or for such an entry. Other entries do not wait for them."""
+    """IDs of entries that wait for the user, or that need such an entry first. Unrelated entries do not wait."""
     for entry in entries:
         prerequisite = by_thread.get(entry.traits.thread_id) or by_review.get(entry.review)
         last_resolve = last_resolve_by_target.get(entry.target)

@@ -186,7 +186,7 @@ class LocationFinder:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the source ranges of a URL on `lines`, counted from 0, else in link definitions. Empty if missing."""
+        """Return the source ranges of a URL on `lines` (from 0, end excluded), or else in link definitions."""
         if not url.strip() or len(url) > _MAX_URL_LENGTH:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])

@@ -101,7 +101,7 @@ def equal_word_ranges(old: Sequence[str], new: Sequence[str]) -> list[tuple[int,
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return smaller hunks for a difference. Old and new blocks with common words are in one hunk."""
+    """Split a difference into smaller hunks. Old and new blocks with common words are in one hunk."""
     hunks: list[Hunk] = []
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
@@ -502,7 +502,7 @@ def follow_moves(
                 blocks_at_old_position[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.position - 1] if addition.position else None
-            # Blocks that the other side added to the moved text move too.
+            # Blocks that the other side added to the moved text move with this text.
             if (
                 last in blocks_at_old_position
                 and _belongs_to_moved(addition, mover_blocks.moved)
@@ -591,8 +591,8 @@ def _are_versions(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
-    """Return whether added blocks belong to text that moved. If the heading above them moved, they must not begin a new
-    section. Otherwise, the next block must have moved, and must not be a heading."""
+    """Return whether added blocks belong to text that moved. If the heading above them moved, they must contain no
+    heading of its level or a higher level. Otherwise, the next block must have moved, and must not be a heading."""
     siblings, index, blocks = addition
     heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:

@@ -176,7 +176,7 @@ def _create_thread(
 def _change_requests(
     context: RequestContext, station_spaces: list[_StationSpace], rng: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each change request and a function that creates it: `count` are open, and some are merged."""
+    """Yield an age and a function for each change request to create: `count` open ones, and some merged ones."""
     proposals = [
         _Proposal(context, ids, rng.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)

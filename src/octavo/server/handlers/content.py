@@ -40,7 +40,7 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
-    """Convert a page and its subpages to API resources. Their URLs begin with `app_url`. With `metadata`, add `git`."""
+    """Convert a page and its subpages to API resources, with URLs below `app_url`. If `metadata`, include `git`."""
     kind = page["type"]
     field_names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}

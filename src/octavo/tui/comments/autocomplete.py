@@ -384,9 +384,9 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own_codes: Collection[str], used_codes: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji, and call `on_chosen` with its code. `used_codes` are all reactions, `own_codes` are yours."""
+    """Ask for an emoji, and call `on_chosen` with its code. `used_codes` are all reactions, `own_codes` the user's."""
     state, common_names = app.session.state, dict(COMMON_REACTIONS)
-    # The server may spell a code differently. It removes a reaction only by the code in the server's spelling.
+    # The server may spell a code differently. It removes a reaction only if the code has the server's spelling.
     server_codes = {api_code(to_emoji(each)): each for each in (*used_codes, *own_codes)}
     codes = dict.fromkeys((*recent_emoji(state), *common_names, *server_codes))
     choices = [

@@ -62,7 +62,7 @@ class DiscussionView(Protocol):
         """The pane that shows the page."""
 
     def go_to_thread(self, thread: Comment) -> bool:
-        """Select the block of a thread. Return False if this page does not have that block."""
+        """Select the block of a thread. Return False if the block is not on the page."""
 
     def threads_on(self, block: Block) -> list[Comment]:
         """Return the threads on a block and its descendants. For a thread's line in a diff, return only this thread."""

@@ -117,7 +117,7 @@ class PageSection:
         return "This page is empty." if is_empty else "No changes on this page."
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison of the page, and the version that contains `block`. None if neither version does."""
+        """Return the comparison of the page, and its version with `block`. None if no version contains `block`."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None

@@ -356,7 +356,7 @@ class DiffNavigation:
             self.go_beyond(step)
 
     def go_beyond(self, step: int) -> None:
-        """Tell the user that this is the last change, or the first one if `step` is -1."""
+        """Tell the user that there is no next change, or no previous change if `step` is -1."""
         order_text = " by risk" if self.contents.visits_by_risk else ""
         ordinal, is_more, hint = (
             ("last", self.contents.has_page_after, " Press J for the next page.")

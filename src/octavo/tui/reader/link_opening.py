@@ -185,7 +185,7 @@ async def find_title(
             return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
         return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
-        return None  # The link keeps its text.
+        return None  # The text of the link is shown instead of a title.
     return None
 
 

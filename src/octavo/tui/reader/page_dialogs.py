@@ -202,7 +202,7 @@ RESIZE_DELAY = 0.15
 
 
 _LOADING = Content.styled("Loading the image…", "$octavo-muted")
-"""Message until it is known where the image can be loaded from."""
+"""Message until the image is shown, or a reason why it cannot be shown."""
 
 
 class ImageCanvas(Widget):

@@ -41,7 +41,7 @@ class PendingJump(NamedTuple):
     by_link: bool = False
     """True if the user followed a link. If its anchor is missing, the user is told."""
     show_footnote: Callable[[Block | None], None] | None = None
-    """Called with the footnote when it is parsed, or with None if it does not exist. None for other jumps."""
+    """Called with the footnote when it is parsed, or with None if it does not exist. None for other targets."""
 
 
 def why_not_found(anchor: str, anchors: PageAnchors) -> str:

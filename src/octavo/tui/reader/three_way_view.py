@@ -226,7 +226,7 @@ THREE_WAY_COMMANDS: Commands[ThreeWayView] = Commands(
 
 
 class ThreeWayView(Reader):
-    """View of the merge conflicts of a page, and the result of each choice."""
+    """View of the merge conflicts of a page, and of the result of each choice."""
 
     HELP_NAME: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
@@ -253,7 +253,7 @@ class ThreeWayView(Reader):
         self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
         self._loading_key = ""
-        """Key of the page that is loading, unless it is shown already. Empty if there is none."""
+        """Key of the loading page. Empty if no page is loading, or if the loading page is already shown."""
 
     # Interface for screens
 

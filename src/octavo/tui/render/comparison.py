@@ -446,7 +446,7 @@ def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
 
 
 def _expand_single_blocks(items: Sequence[ChunkInSections], limits: list[int | None]) -> list[int | None]:
-    """Return `limits`. Replace None (collapsed) by `_CLIPPED_LINES` for prose whose neighbors are not collapsed."""
+    """Return a copy of `limits` in which collapsed prose (None) between expanded blocks gets `_CLIPPED_LINES`."""
     shown_limits = list(limits)
     for index, each in enumerate(items):
         is_single = limits[index] is None and None not in (

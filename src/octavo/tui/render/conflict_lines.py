@@ -490,7 +490,7 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
         words_key = [("w", "merged word by word")] if "words" in conflict.outcomes else []
         return _not_resolved(styles, decision, [*both_key, *words_key, *edit_key], width)
     comparison = conflict.outcomes.get(choice.kind)
-    if comparison is None:  # The edit of the user is still being compared.
+    if comparison is None:  # The text that the user edited is still being compared.
         return [Line([StyledText(styles.glyphs.ellipsis, styles.muted)])]
     text: list[Line] = []
     for chunk in (each for each in _all_chunks(comparison) if each.kind not in ("title", "label")):

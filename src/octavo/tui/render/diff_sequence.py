@@ -142,7 +142,7 @@ def _old_block(chunk: DiffChunk) -> Block | None:
 
 
 def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
-    """Yield the `id()` of each block, and of all blocks inside, each with the containers around it."""
+    """Yield the `id()` of each block and of all blocks inside, each with the blocks around it, the outermost first."""
     for block in blocks:
         yield id(block), ancestors
         yield from _block_paths(block.children, (*ancestors, block)) if block.children else ()

@@ -309,7 +309,7 @@ def _status_piece(status: str, styles: Styles) -> StyledText:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. For a schema in `shown`, render only its type. Add other schemas with fields to `shown`."""
+    """Render a response. Leave out the fields of schemas in `shown`. Add the other schemas with fields to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [decoration("  "), StyledText(" ".join(response.description.split()), styles.text)]

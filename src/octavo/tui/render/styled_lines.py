@@ -54,7 +54,7 @@ class Clickable:
 
 
 class StyledText(NamedTuple):
-    """A piece of text in one style. A line consists of several."""
+    """A piece of text in one style. A line consists of several such pieces."""
 
     text: str
     style: Style = PLAIN

@@ -607,8 +607,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the table with column widths that fit, and True if any row has several lines. If the table does not fit
-    into `width`, up to `available_width` is used."""
+    """Return the table with column widths that fit, and True if any row has several lines. If the table is too wide for
+    `width`, or would wrap a row, up to `available_width` is used."""
     grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (

@@ -384,7 +384,7 @@ def make_default(app: Shell, selection: Selection) -> None:
 
 
 def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any]:
-    """Return the operation that makes a section or space the default."""
+    """Return the operation that makes a section the site's default, or a space the default of its section or site."""
     if isinstance(part, SiteSection):
         return sites.Update(at=site_ref, default_site_section=part.id)
     if (section := parent_id(part)) is not None:

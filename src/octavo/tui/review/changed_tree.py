@@ -341,8 +341,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
-        load no marks until `renew` is called. None otherwise."""
+        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return the earlier
+        revision, and begin without marks until `renew` is called. None otherwise."""
         stored_revision, viewed, changed = _marks_in(self._state.get_value(self._marks_key))
         is_same = stored_revision in ("", revision)
         if is_same or revision != self._revision:

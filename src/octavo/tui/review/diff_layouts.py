@@ -313,7 +313,7 @@ class AllPagesLayout:
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors that find the block of each thread. None if the page has no text or is not loaded."""
+        """Return the anchors that find the blocks of threads on the page `key`. None without text, or if not loaded."""
         section = self._sections.get(key)
         return section.anchors if section is not None else None
 

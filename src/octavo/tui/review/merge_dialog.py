@@ -453,7 +453,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._readiness.insert(new_index, self._readiness.pop(index))
         self._selected = new_index
         self._draw()
-        self._start_checks()  # The checks depend on the order.
+        self._start_checks()  # The checks depend on the order of the merges.
 
     @property
     def can_confirm(self) -> bool:

@@ -82,7 +82,7 @@ def matching_requests(
 def possible_matches(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests for which a filter is still undecided, and which match all decided filters."""
+    """Return the change requests that match all filters with loaded data, while a filter still lacks its data."""
     return [
         item
         for item in items
@@ -92,7 +92,7 @@ def possible_matches(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return whether one of `undecided` may still match: it has no load error in a field that `filters` need."""
+    """Return whether more data may make one of `undecided` match. False if each has a load error in a needed field."""
     return any(all(each.needed_field not in status(item).load_errors for each in filters) for item in undecided)
 
 

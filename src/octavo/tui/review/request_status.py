@@ -297,7 +297,7 @@ class _LoadedStatus:
     predicted_for: tuple[str | None, ...] = ()
     """Revisions for which `predicted` was computed: base, change request and main."""
     current_revisions: tuple[str | None, ...] = ()
-    """Current revisions of the base, the change request and main. Empty before the change request was visible."""
+    """Current revisions of the base, the change request and main. Empty until the change request is first visible."""
     current_since: datetime | None = None
     """Time when `current_revisions` were first seen."""
     load_errors: dict[StatusField, str] = field(default_factory=dict)

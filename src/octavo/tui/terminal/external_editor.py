@@ -329,7 +329,8 @@ def _text_of(path: Path) -> str | None:
 
 
 def _wait_for_enter(command: Sequence[str], path: Path, last_text: str | None) -> None:
-    """Ask the user to press enter after saving, and wait. When the text differs from `last_text`, say it was saved."""
+    """Ask the user to press enter after saving, and wait for the key. Meanwhile, report each change of the file at
+    `path`. `last_text` is the text before the first change."""
     name, option = PurePath(command[0]).name, option_to_wait(command)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"

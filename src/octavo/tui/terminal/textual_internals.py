@@ -273,7 +273,7 @@ Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]  # Python calls it
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
-    """Make a widget render `regions` again when it is next painted. If `regions` is empty, it renders all its lines."""
+    """Make a widget render `regions` again when it is next painted. If `regions` is empty, all lines are rendered."""
     widget._set_dirty(*regions)
 
 

@@ -213,7 +213,7 @@ class HasCommands:
         return command.why_not(app, target)
 
     def title_of(self, id: str) -> str | None:
-        """Return the current label of the command `id`. None if the label is its usual title, or without a target."""
+        """Return the current label of the command `id`. None if it is the usual title, or if there is no target."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._find_command(id)

@@ -129,7 +129,7 @@ class ScrollWidget(HasCommands, ScrollView):
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset()
     """Names of the commands, such as `down`, that wait until the first lines are there."""
     waiting_commands: tuple[Callable[[], object], ...] = ()
-    """Functions that run the commands that are waiting now."""
+    """Delayed commands that the user has already called, as functions that run them."""
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
