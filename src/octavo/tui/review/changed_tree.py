@@ -225,9 +225,11 @@ class ChangedTree:
             self.widget.select_hidden(next(iter(self.changed_pages)))
 
     def select_next(self, step: int) -> None:
-        """Select the next page with changes or comments, or the previous one if `step` is -1."""
+        """Select the next page with changes or comments (the previous if `step` is -1), or say that there is none."""
         if (key := self.next_key(step)) is not None:
             self.widget.select_hidden(key)
+        else:
+            self._view.shell.explain(f"There is no {'next' if step > 0 else 'previous'} page to go to.")
 
     def next_key(self, step: int) -> str | None:
         """Return the key of the next page with changes or comments, or of the previous page if `step` is -1. With a
