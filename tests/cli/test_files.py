@@ -72,6 +72,15 @@ def test_renamed_file_is_restored_under_its_old_name(demo: CommandLine, docs: Pa
     assert demo.run("status", cwd=docs).out == ""
 
 
+def test_restored_table_of_contents_leaves_the_variables(demo: CommandLine, tmp_path: Path) -> None:
+    assert demo.run("pull", "harbour-api", "docs", "--demo", cwd=tmp_path).code == 0
+    variables = tmp_path / "docs/.gitbook/vars.yaml"
+    before = variables.read_bytes()
+    assert demo.run("status", cwd=tmp_path / "docs").out == ""
+    assert demo.run("restore", "SUMMARY.md", cwd=tmp_path / "docs").out == "SUMMARY.md has no changes.\n"
+    assert variables.read_bytes() == before
+
+
 def test_files_are_restored_after_the_reader_of_the_output_has_ended(demo: CommandLine, docs: Path) -> None:
     names = ("README.md", "people/privacy.md")
     for name in names:

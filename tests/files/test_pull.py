@@ -368,6 +368,30 @@ async def test_file_of_the_variables_is_deleted_with_the_last_variable(docs: Pul
     assert docs.read(path) == "version: mine\n"
 
 
+async def test_table_of_contents_of_a_space_with_variables_is_merged(
+    folder_of: Callable[[str], PulledSide], editor: SpaceEditor
+) -> None:
+    side = folder_of("variables")
+    side.top.mkdir()
+
+    async def send(op: Operation[Any]) -> Any:
+        answer = await side.live.send(op)
+        return answer.model_copy(update={"variables": {"version": "v2"}}) if isinstance(op, content.Get) else answer
+
+    async def pull_once(folder: PulledFolder) -> None:
+        await pull(folder, SpaceReader(send, side.client.download, editor.space))
+        assert side.status() == []
+
+    await pull_once(PulledFolder.new(side.top, "http://octavo.test", editor.space.space_id))
+    home, usage = await editor.id("Home"), await editor.id("Usage")
+    await editor.publish(content.UpdatePage(page=usage, into=home, at=0), insert("# Help\n\nAsk.\n"))
+    await pull_once(side.folder)
+    assert side.read("SUMMARY.md") == (
+        "# Table of contents\n\n* [Home](README.md)\n  * [Usage](home/usage.md)\n"
+        "* [Setup](setup.md)\n* [Help](help.md)\n"
+    )
+
+
 async def test_long_paths_are_pulled(docs: PulledSide, editor: SpaceEditor) -> None:
     parent: str | None = None
     for number in range(7):

@@ -403,7 +403,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     for file in last_files.values():
         if file.path not in files.data and file.kind in ("page", "file"):
             missing_files[file.path] = file
-        elif file.path != pulled_paths.get(file.id, file.path):
+        elif file.id and file.path != pulled_paths.get(file.id, file.path):
             yield file.id, file.path
     new_paths = [path for path in files.data if path not in last_files]
     if not missing_files or not new_paths:
