@@ -204,8 +204,8 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return a text with the results of `layout` in place of LaTeX formulas, and the ranges of the
-    `highlights` in the new text. A highlight inside a formula grows to the whole formula."""
+    """Return a text with each LaTeX formula replaced by its `layout`, and the ranges of the `highlights` in the new
+    text. `layout` gets the formula without `$$`. A highlight inside a formula grows to the whole formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, highlights)
 
 

@@ -240,8 +240,8 @@ def _adapt_list_schema(schema: Json) -> None:
 
 
 def _require_sent_fields(paths: Json, definitions: Json) -> None:
-    """In models that only responses use, mark fields that the embedded server always sends as required, and remove
-    defaults. The models do not require these fields, because other servers may omit them."""
+    """In models that only responses use, remove all defaults, and mark as required the fields that the embedded server
+    always sends. The Python models do not require these fields, because other servers may omit them."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], definitions)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], definitions)

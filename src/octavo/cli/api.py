@@ -179,8 +179,8 @@ def _text_value(name: str, text: str, files: ArgumentFiles) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at `path`, such as `["body", "markdown"]`. If the last name is empty, the field is a list. A field
-    with a value becomes a list, to which `value` is added. Raises Failure if an outer field is not an object."""
+    """Set the field at `path`, such as `["body", "markdown"]`. An empty last name means a list, as in `["tags", ""]`.
+    If the field has a value, it becomes a list with `value` added. Raises Failure if an outer field is no object."""
     *outer_keys, last_key = path
     is_item = last_key == "" and bool(outer_keys)
     if is_item:

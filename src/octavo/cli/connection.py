@@ -208,7 +208,7 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return a text that the user writes in an editor. `options.editor_file` gets the file. Raises Failure."""
+    """Return a text that the user writes in an editor. Set `options.editor_file` to the edited file. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, file_name = tempfile.mkstemp(suffix=".md", prefix="octavo-")

@@ -283,7 +283,7 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write a new file with the checks, the names of settings, and the event log. Raises OSError."""
+    """Write the checks, the names of the settings that are set, and the event log to a new file. Raises OSError."""
     names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

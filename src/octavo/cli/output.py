@@ -72,7 +72,7 @@ class Field:
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
-    """Parse declarations such as `ref string, updatedAt time?`. Fields in `extra` are only printed on request."""
+    """Parse field declarations such as `ref string, updatedAt time?`. The fields in `extra` have `is_extra` set."""
     fields: list[Field] = []
     for names, is_extra in ((text, False), (extra, True)):
         for each in filter(None, names.split(", ")):
@@ -266,7 +266,7 @@ class Style:
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:
-        """Return the text with a link that terminals can open. Unchanged without a safe URL or without a terminal."""
+        """Return `text` as a link that terminals can open. Unchanged if the URL is unsafe or `has_escapes` is False."""
         is_safe = url.startswith(("https://", "http://")) and url.isascii() and url.isprintable()
         return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.has_escapes and is_safe else text
 

@@ -144,7 +144,7 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Keep API keys out of tracebacks of the main thread. Call this only in Octavo's own process."""
+    """Keep API keys out of tracebacks of the main thread and of `__del__`. Call this only if Octavo is the program."""
     sys.excepthook = _report_uncaught
     sys.unraisablehook = _report_unraisable
 

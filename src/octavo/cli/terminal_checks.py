@@ -144,7 +144,7 @@ def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
     """Check whether the terminal lets Octavo copy with the sequence OSC 52. `answer` is what the terminal reported."""
     if environ.get("TMUX"):
-        # With the default, `external`, tmux ignores OSC 52 from programs inside it.
+        # With the default, `external`, tmux ignores OSC 52 from programs that run in tmux.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):
             fix = "add to ~/.tmux.conf: set -s set-clipboard on"
             return Check("Clipboard", "warning", f"tmux ignores OSC 52 (option set-clipboard {value})", fix)

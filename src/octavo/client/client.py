@@ -87,7 +87,7 @@ class Client:
         self.clock_offset: float | None = None
         """Seconds by which the clock of this machine is ahead of the server's clock. None if unknown."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
-        """The running requests, each with the task that waits for it, or None outside of a task."""
+        """The running requests, each with the task that waits for its response. None if no task waits."""
         self._token = token
         self._given_transport = transport
         self._ca_file = ca_file
@@ -241,8 +241,8 @@ def raw_request(op: Operation[Any]) -> RawRequest:
 
 
 def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
-    """Return the HTTP request for `op`, without the token. Raises Invalid for an update of no field, and for an `op`
-    that cannot be sent."""
+    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` updates no field, or if `op`
+    cannot be sent."""
     try:
         request = encode(op)
         content = (

@@ -60,7 +60,7 @@ def page_markdown(page: Page | None) -> str:
 
 
 async def find_file(live: Live, at: ContentRef, target: FileLink) -> File | None:
-    """Return the file of a link. None if its ID is invalid, or no file has its path or name. Raises ApiError."""
+    """Return the linked file. None if the linked ID is invalid, or no file has the path or name. Raises ApiError."""
     if target.file_id:
         try:
             op = content.GetFile(at=at, file_id=target.file_id)

@@ -171,7 +171,7 @@ class SyncQueue:
         """Errors of failed requests for responses that are still needed, by URL."""
         self._version_of = version_of
         self._needed: dict[str, dict[str, NeededResponse]] = {}
-        """Responses that must still be fetched, by URL and then by owner, the oldest first."""
+        """Responses that must still be fetched, by URL and then by owner. The URL that was needed first comes first."""
         self._urls_by_owner: dict[str, set[str]] = {}
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
         """For each rank, the responses that may be fetched now: `NeededResponse.order` by URL."""
@@ -193,7 +193,7 @@ class SyncQueue:
         return self._take_unneeded(old_urls)
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[RunningRequest]:
-        """Record that `owner` no longer needs `urls`. Return the running requests to cancel, which no owner needs."""
+        """Record that `owner` no longer needs `urls`. Remove and return the running requests that no owner needs."""
         removed_urls = set(urls) & self.waiting_urls(owner)
         for url in removed_urls:
             self._remove(url, owner)

@@ -429,7 +429,7 @@ def max_page_tokens(length: int) -> int:
 
 
 def max_table_rows(columns: int) -> int:
-    """Return the maximum number of rows of a Markdown table with `columns` columns. The rest is shown as source."""
+    """Return the maximum number of rows of a Markdown table with `columns` columns. More rows are shown as source."""
     return max(1, (MAX_BLOCK_TOKENS - 1000) // (2 + 3 * columns))
 
 

@@ -258,8 +258,8 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
-    """Yield the blocks in containers at any depth, and the titles of the containers. A container for which `is_closed`
-    returns True is yielded as a block. `path` has the containers around `nodes`."""
+    """Yield `nodes`, with each container replaced by its title and its blocks, at any depth. A container for which
+    `is_closed` returns True is not replaced. `path` has the containers around `nodes`, outermost first."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)
@@ -487,8 +487,8 @@ def _is_only_one_numbered(old_path: Sequence[Node], new_path: Sequence[Node]) ->
 
 
 def _version_score(old: Node, new: Node, kept_length: float) -> float:
-    """Return a score for `new` as a version of the container `old`: the length of their common text, `kept_length`.
-    Infinite for containers with the same title, and for `UNMARKED_CONTAINERS`."""
+    """Return a score for `new` as a version of the container `old`. The score is `kept_length`, the length of their
+    common text. It is infinite if both have the same title, or if the kind of `old` is in `UNMARKED_CONTAINERS`."""
     has_same_title = _title(old.block) == _title(new.block) != ()
     return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
 

@@ -165,7 +165,7 @@ def _row_names(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return the rows whose text in a column is unique, by that text. A text without letters does not count."""
+    """Return the rows whose text in `column` is unique, by this text. Skip texts without letters."""
     cells = [(plain_text(row.children[column].block.runs) if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}

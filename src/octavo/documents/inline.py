@@ -43,7 +43,7 @@ _URL_OR_EMOJI = re.compile(
     r"(?:[\w.:-]{2,300}(?=[,;]https?://)|[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000}))"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
-"""A URL, or the name of an emoji between colons, perhaps followed by a skin tone."""
+"""Matches a URL, or the name of an emoji between colons, perhaps followed by a skin tone."""
 _POSSIBLE_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
 r"""The first colon of a possible emoji name, such as `:rocket:`. Group 1 is the name, in which `\_` may replace `_`."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4

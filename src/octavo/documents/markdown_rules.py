@@ -170,7 +170,7 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with `lang` as code, up to its end tag. Return False for other tags, or without end tag."""
+    """Parse an unknown tag with `lang` as code, up to its end tag. Return False for other tags or a missing end tag."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     end_position = state.env["finder"].find_after(f"end{tag.name}", tag.end)

@@ -240,7 +240,7 @@ class ThreadAnchors:
         self.document = document
         self.is_complete = is_complete
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """Keys of the blocks found for threads, by the block ID and the quote in the thread."""
+        """Key of the block found for a thread, or empty, by the block ID and the quote in the thread."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:

@@ -539,7 +539,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return whether a unit follows the match that ends at `end`. False unless the old term ends with a digit."""
+    """Return whether the match that ends at `end` is followed by a unit, such as `MB`, that the old term lacks."""
     if not change.old[-1].isdigit():
         return False
     next_word_match = _NEXT_WORD.match(text, end, end + 30)

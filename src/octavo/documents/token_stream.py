@@ -202,7 +202,7 @@ class TokenStream:
         }
         self._notes: list[Token] = []
         self._definitions = dict(_find_definitions(source))
-        """Position after the last possible definition of each link label."""
+        """Source position after the last `[label]:` that may define a link, by link label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
         """Yield the blocks in source order, then the footnotes of the page. Set `parsed_to` before the footnotes."""

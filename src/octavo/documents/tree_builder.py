@@ -36,7 +36,7 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
 class HtmlReader:
-    """Reads HTML and adds its blocks to `tree`. The HTML begins on `line` of the source."""
+    """Reads the HTML `raw` and adds its blocks to `tree`. `line` is the source line of its start, counted from 0."""
 
     def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
         self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)

@@ -473,8 +473,8 @@ class _TextTraits:
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return (title, parent, previous sibling) by path for each page with a file. The parent and the sibling are paths,
-    or titles if they have no file. Empty if there is none."""
+    """Return (title, parent, previous sibling) by path for each page with a file. A parent or sibling is given by its
+    path, or by its title if it has no file. An empty text means no parent or no previous sibling."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

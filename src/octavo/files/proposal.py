@@ -275,7 +275,7 @@ class _Sender:
     ids: dict[str, str] = field(default_factory=dict)
     """IDs of new pages on the server, by their IDs in the plan."""
     file_ids: dict[str, str] = field(default_factory=dict)
-    """IDs of new files by path."""
+    """IDs of new files on the server, by path."""
     _sent_ids: set[str] = field(default_factory=set)
     """IDs of the pages in the plan whose edits the server already has."""
     _changes: list[ContentEdit] = field(default_factory=list)

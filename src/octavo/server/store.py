@@ -74,7 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     section_id_to_search: int | None
-    """ID of the section to search if the match is inside a word or in the title. None if it is in `snippet`."""
+    """ID of the section to search if the match is inside a word or in the title. None if the match is in `snippet`."""
 
 
 _HIT_MARK = "\x02"

@@ -95,7 +95,7 @@ class WriteTraits:
 @dataclass(frozen=True)
 class ExpectedState:
     """State of the target as the user saw it, such as the text of the comment. The write is sent only if the target is
-    still in this state, apart from `is_open`. Attributes that are unknown or do not matter are None."""
+    still in this state, but `is_open` may differ. Attributes that are unknown or do not matter are None."""
 
     text: str | None = None
     """Markdown of the comment."""

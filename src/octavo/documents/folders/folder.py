@@ -215,7 +215,7 @@ def readable_path(path: Path) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a hash of the names, sizes and modification times of files, without hidden files except `.gitbook*`."""
+    """Return a hash of the files in `folder`: path, size and time of change. Skip hidden files, except `.gitbook*`."""
     digest = hashlib.blake2b(digest_size=16)
     pending_folders = [(str(folder), 0)]
     while pending_folders:

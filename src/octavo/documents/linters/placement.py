@@ -76,8 +76,8 @@ class LintedPage:
 def to_page_findings(
     reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, column_unit: ColumnUnit
 ) -> Iterator[Finding]:
-    """Yield the findings on a page, from the reports of the linter `tool`. If `page.added` is set, only on added text.
-    `linted_text` is the text that the linter checked. `column_unit` is for reports that do not set one."""
+    """Yield the findings of the linter `tool` on a page. If `page.added` is set, skip reports that touch no added text.
+    `linted_text` is the text that the linter checked. `column_unit` is the unit of reports that do not name a unit."""
     lines, linted_lines = page.text.split("\n"), linted_text.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):

@@ -380,7 +380,7 @@ def describe_pending(
 
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
-    """Open the composer to edit a pending comment, and with it all pending comments with the same remark."""
+    """Open the composer to edit a pending comment. A remark on several blocks is edited in all its pending comments."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
     text, linked, block_names = entry.traits.text, [entry], _block_names_line(entry.traits.text)

@@ -100,7 +100,8 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return threads that allow `action`, and why others do not. Resolving skips resolved threads if any is open."""
+    """Return the threads in `selected` that allow `action`, the number of other threads, and the first reason why not.
+    If a selected thread is open, resolving does not count resolved threads."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -135,7 +136,7 @@ def reply_to_all(app: Shell, selection: BulkSelection, on_queued: Callable[[], N
     shared_key = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     draft_keys = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
     own_drafts = {drafts.get(draft_key) for draft_key in draft_keys}
-    # If all threads have the same draft, it is a reply that was undone: start with it.
+    # If all threads have the same draft, the draft is a reply that was undone. Start with this draft.
     initial_text = next(iter(own_drafts)) or "" if len(own_drafts) == 1 else ""
 
     def send(text: str) -> None:

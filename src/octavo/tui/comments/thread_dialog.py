@@ -92,7 +92,7 @@ class ThreadDialog(Dialog[None]):
         select_block: Callable[[Comment], bool],
     ) -> None:
         """`comment_id` is the ID of the thread to show first. `pane` shows the page. `select_block` selects the block
-        of a thread, and returns False if the page does not have it. `outdated_note` says how the block has changed."""
+        of a thread. It returns False if the page lacks this block. `outdated_note` says how the block has changed."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None

@@ -43,7 +43,7 @@ class ThreadSource(NamedTuple):
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return a `ThreadSource` for each change request that names its space, with the title from `spaces`, in order."""
+    """Return a `ThreadSource` for each of `items` with a known space ID, in order. `spaces` has the space titles."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
@@ -95,7 +95,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Follow only the threads of up to `_limit` spaces, and of up to `_limit` change requests of each status."""
+        """Watch the threads of up to `_limit` spaces, and of up to `_limit` change requests per status. Drop others."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return

@@ -72,7 +72,7 @@ class PageVersion:
     """Previous revision of the space. None if this is the first revision."""
     created_at: datetime | None
     name: str
-    """Title of the change request that was merged, else the kind of the revision."""
+    """Title of the change request whose merge created the revision. For other revisions, a label of their kind."""
     number: int = 0
     """Number of the change request that was merged. 0 if the revision is no merge."""
     author: str = ""

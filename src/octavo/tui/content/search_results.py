@@ -189,7 +189,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
 def change_request_results(
     text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
 ) -> list[SearchResult]:
-    """Return the change requests whose number and title contain all words of `text`, then the others in `hits`."""
+    """Return the change requests whose number and title together have all words of `text`, then others in `hits`."""
     words = fold(text).split()
     results = [
         SearchResult(

@@ -142,7 +142,7 @@ class WriteQueue:
     async def submit_review(
         self, action: str, sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]], *, message: str
     ) -> None:
-        """Await `sending`, which queues comments or a review and returns outbox entries. Show `message` or an error."""
+        """Await `sending`, which queues comments or a review. Show `message`, or say why `action` was not possible."""
         app, running_write = self._app, _RunningWrite(action)
         self._add_step(running_write)
         result = await sending

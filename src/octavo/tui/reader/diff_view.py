@@ -89,7 +89,7 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def is_outside_page(self) -> bool:
-        """True if the selected row is not a block of the page, such as a note or a page heading. False for a thread."""
+        """True if the selected row is neither a block of the page nor a thread. True for a note or a page heading."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind in NON_BLOCK_KINDS - {"thread"}
 
@@ -393,7 +393,7 @@ class DiffPreviewScreen(View):
         self.show_position()
 
     def show_banner(self, note: str, next_step: str, why_not: str | None) -> None:
-        """Show a banner with `note` and `next_step`, or with `why_not` if the next step is impossible."""
+        """Show a banner with `note` and `next_step`, or with `note` and `why_not` if the next step is impossible."""
         step = Content.styled(next_step, "$success") if why_not is None else Content.styled(why_not, "$warning")
         banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ", step)
         self.query_one("#banner", Static).update(banner)

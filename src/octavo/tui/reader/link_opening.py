@@ -452,8 +452,8 @@ async def show_reusable_content(
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show reusable content in a dialog. The text is taken from the first page in `pages` that includes it. If no page
-    includes it, copy the path of its file. `follow` opens the links in the dialog."""
+    """Show reusable content in a dialog, as in the first page of `pages` that includes this content. If no page
+    includes the content, copy the path of its file. `follow` opens the links in the dialog."""
     for operation in pages:
         name = f"the reusable content {target.path}"
         with opening(app, f"Loading {name}…", f"Could not load {name}"):

@@ -186,7 +186,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         self.dismiss(TableRowResult(self._row, wants_comment=True))
 
     def step(self, step: int) -> None:
-        """Show the next row (1) or the previous one (-1). After the last row comes the first."""
+        """Show the next row (`step` 1) or the previous row (-1). The first row follows the last row."""
         rows = self.table.children
         row_index = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(row_index + step) % len(rows)]

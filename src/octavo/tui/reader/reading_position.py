@@ -40,7 +40,7 @@ class ReadingPosition(NamedTuple):
     """Width in cells of the pane. `offset` and `chunk_offset` are only valid for lines of this width."""
     is_source: bool = False
     view_state: ViewState | None = None
-    """Expanded blocks, selected tabs and scrolled wide blocks. None if they are not restored."""
+    """Expanded blocks, selected tabs and scrolled wide blocks. None to leave all blocks as they are."""
 
     @property
     def stored_fields(self) -> list[str | int]:
@@ -48,7 +48,7 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if, since `earlier`, the user has scrolled, selected another block, or toggled the source."""
+        """Return True if, since `earlier`, the user has scrolled, selected another block, or toggled source view."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:

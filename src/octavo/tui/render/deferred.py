@@ -451,8 +451,8 @@ class LinkTargets:
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return what is shown instead of a link text that only repeats its URL: the title of the linked page, or why
-        the link is broken. None if the link text is shown. `is_whole_link` is False if the link has several runs."""
+        """Return what to show for a mention or for a link text that only repeats its URL: the title of the page, or why
+        the link is broken. None to show the link text. `is_whole_link` is False if the link has several runs."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")

@@ -91,7 +91,7 @@ class DiffChunk(NamedTuple):
         return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
     def hides(self, block: Block) -> bool:
-        """Return True if this chunk collapses a block of the new version with the same key as `block`."""
+        """Return True if this chunk collapses `block`, a block of the new version. Blocks are compared by key."""
         line = block.lines[0]
         candidates = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND

@@ -311,7 +311,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _LatexReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Return the subscript and superscript that begin with `sign` (already read). None for one that is missing."""
+        """Return the subscript and superscript, or None for a missing script. `sign` is the sign just read."""
         scripts: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")

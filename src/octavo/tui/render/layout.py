@@ -64,7 +64,7 @@ class LinkFollowed(Message):
     in_browser: bool
     """True to open the target in the browser instead of in Octavo."""
     kind: str
-    """One of `link`, `image`, `file`, `note` (footnote), `ask`, `search` and `page`."""
+    """One of `link`, `image`, `file`, `note` (footnote), `ask` and `search` (buttons), and `page` (the page itself)."""
     text: str = ""
 
 
@@ -348,7 +348,7 @@ def estimate_height(chunk: PageChunk, width: int) -> int:
 
 
 def _estimate_lines_and_letters(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Estimate the number of lines at any width, and of letters in text that wraps. `is_whole` is False for a slice."""
+    """Return the estimated number of lines before wrapping, and of letters to wrap. `is_whole` is False for a slice."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs

@@ -26,7 +26,7 @@ class ThreadReply(NamedTuple):
     text: str
     """Markdown. Only the first lines are shown."""
     suggestion_diffs: tuple[Hashable, ...] = ()
-    """A `PageComparison` for each suggested change in `text`. Empty until they are loaded."""
+    """A `PageComparison` for each suggested change in `text`. Empty until the comparisons are ready."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ThreadSummary:
     unsent: str = ""
     """Text such as `✎ draft`, if the user has an unsent reply in the thread. Otherwise empty."""
     suggestion_diffs: tuple[Hashable, ...] = ()
-    """A `PageComparison` for each suggested change in `text`. Empty until they are loaded."""
+    """A `PageComparison` for each suggested change in `text`. Empty until the comparisons are ready."""
 
     @property
     def is_posted(self) -> bool:

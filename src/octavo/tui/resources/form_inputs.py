@@ -162,7 +162,7 @@ class FieldRow(Vertical):
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
-        """Replace the text of the field and of its input."""
+        """Show `text` in the input as the new original text. None is an empty text. Do nothing if `text` is shown."""
         text = text or ""
         if text == self.text:
             return

@@ -64,7 +64,7 @@ class SinglePageLayout:
         self._shown: tuple[ChangedPage, ComparedRevisions] | None = None
         """Shown page and the compared revisions. None if no page is shown."""
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
-        """Page that could not be loaded, the compared revisions, and when the list of changes was fetched."""
+        """(failed page, compared revisions, time when the list of changes was fetched). None if no page has failed."""
         self._anchors: TwoVersionAnchors | None = None
         """Finds the blocks that threads are on, in both versions of the shown page. None while the page is loading."""
 
@@ -82,7 +82,7 @@ class SinglePageLayout:
         return key == self.shown_key
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors that find the block of each thread on a page. None if no diff of the page is shown."""
+        """Return the anchors that find the block of each thread on the page `key`. None if its diff is not shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
@@ -422,8 +422,8 @@ class AllPagesLayout:
                 self._view.run_worker(work, group="load")
 
     def _pages_to_load_for_search(self) -> list[PageSection]:
-        """Return the pages that the search must still load, the current page first, without collapsed pages. Empty
-        without a search, or if the loaded pages have `MAX_TEXT` characters. Also record the loaded pages."""
+        """Return the pages that the search must still load, the current page first. Skip collapsed and failed pages.
+        Empty without a search, or if the loaded pages have `MAX_TEXT` characters. Also record the loaded pages."""
         sections = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()

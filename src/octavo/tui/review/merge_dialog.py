@@ -207,7 +207,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier_merges: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check if `queued` can be merged after `earlier_merges`. Linters run only if they can block a merge."""
+    """Return the merge checks, and why `queued` cannot be merged after `earlier_merges`. Linters run only if they can
+    block a merge. An ApiError becomes such a reason."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier_merges)

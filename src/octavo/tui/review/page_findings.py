@@ -200,7 +200,7 @@ class SelectedChange:
     comparison: Comparison
     change: ChangedPage
     block: Block | None
-    """Selected block. None if the diff has no focus or no selected block: the command then reverts the page."""
+    """Selected block. None to revert the whole page, because the diff has no focus or no selected block."""
 
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:

@@ -104,7 +104,7 @@ class Comparison:
         self.is_on_main = False
         """True if main already has all changes of the change request, according to the prediction."""
         self._predicted_for = ""
-        """IDs of the revisions for which conflicts are predicted. Empty if no prediction is needed or possible yet."""
+        """IDs of the change request and revisions of the last prediction. Empty without prediction, or if it failed."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
         """Error message if the changes could not be loaded. Empty if they were loaded."""
@@ -216,7 +216,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Stop replacing the old revision: the user may be reading. If no reviews have loaded, find the changes now."""
+        """Keep the base of the diff: the user may already read. If no reviews have loaded, find the changes now."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()

@@ -440,7 +440,7 @@ def note_timestamp(path: Path) -> float:
 
 
 def delete_file(path: Path) -> None:
-    """Delete the file of an edit, and the JSON file with the note about it. Raises OSError."""
+    """Delete the edited file at `path`, and the JSON file with its `FileNote`. Raises OSError."""
     path.unlink(missing_ok=True)
     _note_path(path).unlink(missing_ok=True)
 

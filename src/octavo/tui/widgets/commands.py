@@ -318,7 +318,7 @@ class HostApp(HasCommands, App[R]):
         """Show a sentence that says why a command cannot run. Do nothing by default."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses: they may be for an input that did not open. Do nothing by default."""
+        """Ignore keys until the user pauses: the keys may be for an input that did not open. By default, do nothing."""
 
     def before_command(self, id: str) -> None:
         """Called before a command runs, with its ID. Does nothing by default."""

@@ -150,7 +150,7 @@ class ScrollWidget(HasCommands, ScrollView):
         return super().action_command(id)
 
     def run_waiting_commands(self) -> None:
-        """Run the waiting commands in order. Do nothing if the first lines are not there yet."""
+        """Run the waiting commands in order. Do nothing while the widget waits for its first lines."""
         if self.waiting_commands and not self.is_waiting_for_lines:
             commands, self.waiting_commands = self.waiting_commands, ()
             for run in commands:
