@@ -198,7 +198,7 @@ class Spec:
     @property
     def summary(self) -> str:
         """The first line of the operation's docstring, for users."""
-        return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test checks for one
+        return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # A test checks the docstring.
 
     @property
     def is_update(self) -> bool:

@@ -129,8 +129,8 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield roff lines for a table, one paragraph a row. Unless there are two columns, cells have titles: `Kind:
-    page`."""
+    """Yield roff lines for a table. Each row becomes a paragraph that is labeled with the first cell. Unless the table
+    has two columns, the other cells begin with their column titles, such as `Kind: page`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]

@@ -106,7 +106,7 @@ class OpenFolder:
         return has_changed
 
     def wait_until_indexed(self) -> None:
-        """Wait until all loaded pages can be found with search."""
+        """Block the calling thread until search finds all loaded pages."""
         if self._index_thread is not None:
             self._index_thread.join()
 

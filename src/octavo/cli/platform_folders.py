@@ -109,7 +109,7 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
 
 
 def platform_folder_of(settings: Settings, folder: Path) -> PlatformFolder:
-    """Return the platform folder for a folder of Markdown files."""
+    """Return the folder for the data of the embedded platform that serves `folder`, a folder of Markdown files."""
     # Not `Path.resolve`, which raises RuntimeError for symbolic links in a circle.
     name = hashlib.sha256(os.path.realpath(folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = settings.data_folder / "folders" / name

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_errors_as_failure(action: str) -> Iterator[None]:
-    """Convert errors of the pulled folder to a Failure, and errors of files to the Failure `Could not ACTION: …`."""
+    """Convert NotPulled and FolderInUse to a Failure with their text, and OSError to `Could not ACTION: …`."""
     try:
         yield
     except NotPulled as error:

@@ -312,7 +312,7 @@ async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
     """Return notes for the findings on words that the change request added, and for findings in files that are no
-    pages. Also count the other findings. `source` is the name of the linter. Raises ApiError or Failure."""
+    pages. Also count the findings on unchanged words. `source` is the linter's name. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     reports_by_path: dict[str, list[ReportedFinding]] = {}

@@ -137,9 +137,9 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check a token, store it, and make its profile `name` (a free name if None) current. The token is stored in the
-    keyring, or if `insecure_storage`, in a file without encryption. If the keyring cannot store the token, the token is
-    used for this session only, and `SignedIn.notice` says why.
+    """Check and store a token, and make the profile `name` current. If `name` is None, use the profile of the account,
+    else a free name. The token is stored in the keyring, or if `insecure_storage`, in a file without encryption. If the
+    keyring cannot store the token, the token is used for this session only, and `SignedIn.notice` says why.
 
     Raises ApiError, and ValueError if `name` cannot be used. Raises StoreUnavailable, StoreTimeout or OSError if
     storing fails.

@@ -28,7 +28,7 @@ from octavo.documents.source_reader import parse
 REVISIONS_PER_BATCH = 40
 """Number of revisions that are compared before the user decides whether to compare more."""
 MAX_OTHER_PAGES = 10
-"""If a revision changed more than this number of other pages, these are not searched for moved blocks."""
+"""If a revision changed more than this number of other pages, other pages are not searched for moved blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class PageBlame:
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the version in which the block `key` was written, and its page and key there. None if unknown."""
+        """Return the version that introduced the block `key`, and the block's page and key in it. None if unknown."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property

@@ -252,8 +252,8 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
-        """Start `update`. If another update is running, plan `update` after it, but only if `update` is more
-        important than the running and the planned update. Return the task of the running update."""
+        """Start `update`, and return the task that runs the updates. If an update is running, only plan `update` as the
+        next update, and only if `update` is more important than the running and the planned update."""
         if self._update_task is None or self._update_task.done():
             self._update = update
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name.lower()}")

@@ -330,8 +330,8 @@ class InboxPlanner:
         return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
-        """Yield the responses that finished writes changed and that have not been fetched since. Each is due. Set
-        `unfetched` of each write to the URLs of these responses."""
+        """Yield the needed responses, marked as due, that finished writes changed and that were not fetched since the
+        write. Also set `unfetched` of each write to the URLs of its responses."""
         for each in self.finished:
             each.done_at = min(each.done_at, self._now())  # The clock may have been set back.
             urls = [url for url in urls_changed_by(each.entry) if url in self.all_needed]

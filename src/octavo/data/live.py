@@ -363,7 +363,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the search index. Responses in memory are indexed again when fetched."""
+        """Remove the target of `op` from the search index. Responses in memory are indexed again at the next fetch."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():
@@ -645,7 +645,7 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _may_list_contain(list_path: str, path: str) -> bool:
-    """Return whether `list_path` is an organization's list that may have the resource at `path`, or a parent of it."""
+    """Return whether `list_path` is an organization's list that may contain the resource at `path` or its ancestor."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

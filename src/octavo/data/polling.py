@@ -192,7 +192,7 @@ class ViewPlanner:
                 cache.put_version(response.url, fingerprint, requested_at=requested_at)
 
     def needed_responses(self) -> Iterator[NeededResponse]:
-        """Yield a few responses to fetch even if unchanged, then the other responses that have a fingerprint."""
+        """Yield a few responses to fetch in any case, then more responses to fetch if their fingerprint has changed."""
         now, versions = self._live.now(), self._live.cache.versions
         self._with_fingerprint = [each for op in self._watched if (each := self._needed(op)).fingerprint]
         due_urls = {each.url for each in self._with_fingerprint if is_due(each, versions.get(each.url), now)}

@@ -81,7 +81,7 @@ class ProposeResult:
 
     added: tuple[ProposedNote, ...] = ()
     duplicate_count: int = 0
-    """Number of notes that were not stored, because they were proposed before. The user may have handled them."""
+    """Number of notes that were not stored, because they were proposed before. The user may have decided on them."""
     over_limit_count: int = 0
     """Number of notes that were not stored, because the change request already has `MAX_NOTES` notes."""
 

@@ -181,7 +181,8 @@ class _MoveFinder:
     def move_edited(
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn removed and added blocks of the same kind into moves if their similarity is at least `at_least`."""
+        """Turn a removed and an added block of the same kind into a move if their similarity is at least `at_least`. Do
+        nothing if there are too many pairs of such blocks."""
         removed_by_kind: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):

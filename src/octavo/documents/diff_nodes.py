@@ -293,7 +293,7 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
-    """Return the changed links, formats, images, buttons and white space in a compared text."""
+    """Return the changed links, formats, images, buttons and white space in `words`, a compared text."""
     changes: dict[AttributeChange, None] = {}
     removed_runs: list[Run] = []
     inserted_runs: list[Run] = []

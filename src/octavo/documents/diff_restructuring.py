@@ -155,8 +155,8 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """Return a plain comparison if `draft` has a note, and just one old and one new block of the same kind. Otherwise,
-    return `draft`."""
+    """Return a comparison without a note if `draft` has a note, but only one old and one new block, of the same kind.
+    Otherwise, return `draft`."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])

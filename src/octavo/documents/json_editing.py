@@ -87,8 +87,8 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """Return the children of a node in a form for comparisons: text becomes pairs of words and their marks. Unless
-    `is_code`, white space at the start and the end of the node is removed."""
+    """Return the children of a node in a form for comparisons. Each text with the same marks becomes a pair of the text
+    and the marks. Unless `is_code`, white space at the start and the end of the node is removed."""
     result: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":

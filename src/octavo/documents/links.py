@@ -98,7 +98,7 @@ class AnchorLink:
 
 @dataclass(frozen=True, slots=True)
 class SpaceLink:
-    """A link to another space or one of its pages, or to the home page of this space."""
+    """A link to another space, to a page of another space, or to the home page of the same space."""
 
     space_id: str
     page: str | None = None

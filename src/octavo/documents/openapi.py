@@ -335,7 +335,7 @@ def read_specification(text: str) -> Json:
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a JSON or YAML text, as JSON. Raises SpecificationError."""
+    """Parse a JSON or YAML text, and return its value with only JSON types. Raises SpecificationError."""
     if len(text) > MAX_LENGTH:
         raise SpecificationError(f"The file is larger than the limit of {MAX_LENGTH >> 20} MiB.")
     return _JsonConverter().convert(_parse(text))

@@ -98,7 +98,8 @@ class SchemaReader:
     def read_field(
         self, name: str, schema: Any, required: bool, ancestor_references: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema, with nested fields unless the schema refers to any `ancestor_references`."""
+        """Return the field for a schema, with nested fields. `cut_off_reason` says why nested fields are left out: the
+        limits are reached, or the schema refers to one of `ancestor_references`, the schemas around this field."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)

@@ -175,7 +175,7 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the version of the side whose key in `keys` is not the base's key. If both or none differ, main's."""
+        """Return the change request's version if only its key in `keys` is not the base's key, else main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property

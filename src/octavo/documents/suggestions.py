@@ -335,7 +335,7 @@ class ThreadAnchors:
 
     @cached_property
     def leaves(self) -> list[tuple[str, str]]:
-        """Key and normalized text of each block that has text of its own, including the texts of its children."""
+        """Key and normalized text of each block that is not just a container. The text includes texts of children."""
         return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
 
 

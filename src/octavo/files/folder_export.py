@@ -96,8 +96,8 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, paths: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the entries in this file stay the same. `paths` are the files that the
-    folder has after the export."""
+    """Return the change to `SUMMARY.md`. None if its entries stay the same. `paths` are the files that the folder has
+    after the export."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]

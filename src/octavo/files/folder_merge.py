@@ -176,7 +176,7 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Restore titles of `base` in the space's table of contents, except of renamed pages. Return the table."""
+        """Return the space's table of contents, with titles of `base` for pages that were not renamed in the space."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files_by_id = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):

@@ -192,8 +192,8 @@ class Proposal:
                 baseline.files[path] = TrackedFile(path, "page", entry.id)
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
-        """Send a plan. Mark a draft as ready for review, unless `is_draft` or `into` is set. Return the change request
-        with the changes. Raises ApiError, OSError or ProposalFailed."""
+        """Send a plan. Mark a draft change request as ready for review, unless `is_draft` or `self.into` is set. Return
+        the change request with the changes. Raises ApiError, OSError or ProposalFailed."""
         if self.change_request is None:
             self.change_request = await self._create()
         request_fields = {"changeRequest": self.change_request.id, "number": self.change_request.number}

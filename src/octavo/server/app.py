@@ -52,8 +52,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], context: RequestContext) -> Any:
-    """Run an operation. Return the JSON response, or `BackgroundWork` that returns it. None without a body, or if a
-    DELETE finds nothing. A failed operation changes nothing. Raises Refusal and MissingResource."""
+    """Run an operation. Return the JSON response, or `BackgroundWork` that returns it. None if there is no body, or
+    if a DELETE finds nothing to delete. A failed operation changes nothing. Raises Refusal or MissingResource."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:

@@ -39,7 +39,7 @@ SEARCH_INTERVAL = 2.0
 SEARCH_SECONDS = 60.0
 """Seconds for which Octavo searches for the result of a lost write, counted from the sending of the write."""
 MAX_LOCK_AGE_SECONDS = 180.0
-"""Age in seconds from which a lock is ignored: it belongs to a process that has ended."""
+"""Age in seconds from which a lock is ignored, because the process with the lock must have ended."""
 _SENDING_LOCK = "direct"
 """Name of the lock file that processes share while they send direct writes."""
 _POLL_SECONDS = 0.1
@@ -295,7 +295,7 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search until one minute after `sent_at`, while `may_continue()` is True. The result is `done` or `unknown`."""
+    """Search for a sent write until a minute after `sent_at`, while `may_continue()`. Return `done` or `unknown`."""
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:

@@ -203,7 +203,7 @@ class WriteKind(Generic[W]):
     is_durable: bool = False
     """True if writes of this kind can wait in the outbox."""
     lock_name: Callable[[W, ExpectedState], str] = _default_lock_name
-    """Returns the name of the lock for a direct write. Two writes with the same name are not sent at the same time."""
+    """Returns the lock name of a direct write. Two writes with the same lock name are not sent at the same time."""
 
 
 Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
@@ -366,7 +366,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """`ordering_key`, and the thread or page. Writes to one target are sent in order, unless they need the user."""
+        """`ordering_key`, and the thread or page. Writes to one target that do not need the user are sent in order."""
         return self.ordering_key, self.traits.thread_id or f"page {self.traits.page_id}"
 
 

@@ -70,7 +70,7 @@ class UndoResult(NamedTuple):
     undone: tuple[OutboxEntry, ...]
     """The entries that the undo has changed, the oldest first."""
     sending_ids: tuple[str, ...]
-    """IDs of the entries that are being sent now. The user can undo these entries after they are sent."""
+    """IDs of the entries that are not undone yet, because they are being sent now. The user can undo them later."""
     ended_ids: frozenset[str]
     """IDs of the entries whose undo is complete or impossible."""
 
@@ -380,7 +380,7 @@ class Outbox:
         self._entries.reload()
 
     def resume(self) -> None:
-        """End the pause after failed requests, and send the queued entries now, because the user retries."""
+        """End the pause after failed requests, and send the queued entries. Called when the user retries a write."""
         self.connection.end_pause()
         self._worker.wake()
 
@@ -499,7 +499,7 @@ class Outbox:
             raise NotSaved(self._read_only_reason)
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Store the text of a deleted entry as a draft. The text of a failed entry is a draft already."""
+        """Store the text of a deleted entry as a draft, except for a failed entry, whose text is a draft already."""
         if entry.state != "failed":
             store_unsent_text(db, self.state.namespace, entry, self._now())
 

@@ -578,7 +578,7 @@ def _are_versions_of_section(main: Blocks, request: Blocks) -> bool:
 
 
 def _count_similar_at_start(main: Iterable[SourceBlock], request: Iterable[SourceBlock]) -> int:
-    """Return the number of blocks at the start of `main` that are versions of their counterparts in `request`."""
+    """Return how many blocks at the start of `main` are versions of the blocks at the same positions in `request`."""
     are_versions = (_are_versions(one, other) for one, other in zip(main, request, strict=False))
     return sum(1 for _ in takewhile(bool, are_versions))
 

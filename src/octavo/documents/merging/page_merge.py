@@ -442,8 +442,8 @@ class _PageMerge:
         return [MergedChild(MoveEnd(children, child.content), child.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the blocks of the base that a side moved away from a region, and the blocks that a side moved into the
-        region, unless the other side deleted them."""
+        """Return the blocks of the base that a side moved out of `region` or into `region`. A block that was moved into
+        `region` is left out if the other side deleted the block."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}

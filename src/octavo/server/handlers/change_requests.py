@@ -72,7 +72,7 @@ def present_change_request(context: RequestContext, change_request: Json) -> Jso
 
 
 def create(context: RequestContext, space_id: str, subject: str = "") -> Json:
-    """Create a draft change request by the caller, and return it."""
+    """Create a draft change request whose author is the caller, and return it."""
     space = context.store.get(f"/spaces/{space_id}")
     number, now = space.get("nextNumber", 1), context.timestamp()
     context.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
@@ -147,7 +147,7 @@ def _update(op: change_requests.Update, context: RequestContext) -> Json:
 
 
 def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
-    """Save `fields`, and return the updated change request. None removes the description. Raises Refusal if invalid."""
+    """Save `fields`. Return the updated change request. A description of None is removed. Raises Refusal if invalid."""
     refuse_malformed_document(fields, "description")
     change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:

@@ -66,7 +66,7 @@ def can_see_user(context: RequestContext, user_id: str) -> bool:
 
 
 def present_member(context: RequestContext, organization_id: str, member: Json) -> Json:
-    """Convert a stored member to the API resource. Adds the numbers of spaces and teams."""
+    """Convert a stored member to the API resource, with the user and the numbers of the user's spaces and teams."""
     user_id = member["id"]
     spaces = (space for space in context.store.all("/spaces") if space["organization"] == organization_id)
     return {

@@ -94,7 +94,7 @@ class SiteTree:
         return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
     def default_site_space_id(self, section_id: str | None) -> str | None:
-        """Return the ID of the default site space of a section or the root, else of the first. None without any."""
+        """Return the ID of the default or else first site space of a section (None: the root). None if it has none."""
         parent = self.section(section_id) if section_id else self.site
         candidate_ids = [part.document["id"] for part in self.existing_site_spaces_in(section_id)]
         default_id = parent.get("defaultSiteSpace")

@@ -173,7 +173,7 @@ def list_ordered(context: RequestContext, path: str, organization_id: str) -> li
 
 
 def visible_spaces(context: RequestContext, organization_id: str) -> list[tuple[SortKey, Json]]:
-    """Return a sort key and a document for each space in which the caller has a role, in order."""
+    """Return sort key and document of each space in which the caller has a role, in order, without deleted spaces."""
     spaces = list_ordered(context, "/spaces", organization_id)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(context, space)]
 

@@ -321,7 +321,7 @@ class ActivityScreen(Dialog[None]):
         app.background(retry_all())
 
     def discard(self) -> None:
-        """Discard the selected changes, the editor draft, or the offline copy with the cursor, after a confirmation."""
+        """After a confirmation, discard the selected changes, else the editor draft or offline copy with the cursor."""
         if entries := self.selected:
             self._ask_to_discard(entries)
         elif (file := self.unsent_file) is not None:

@@ -32,7 +32,7 @@ _UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
 
 @dataclass(frozen=True)
 class InboxEvent:
-    """A new inbox row, or a merge, described for hooks and notifications."""
+    """An inbox row that is new or has news, or a merged change request, described for hooks and notifications."""
 
     names: tuple[HookEvent, ...]
     """Names of the events, such as `inbox-row` and `review-requested`. All hooks for one of them run."""

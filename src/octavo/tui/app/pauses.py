@@ -84,7 +84,7 @@ class GarbageCollector:
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
-    """Yield the `lru_cache` functions in all loaded modules whose names start with one of `prefixes`."""
+    """Yield the `lru_cache` functions of all loaded modules with a module name that starts with one of `prefixes`."""
     # `gc.get_objects` would raise SystemError here if another thread is building a tuple.
     modules = [module for name, module in tuple(sys.modules.items()) if name.startswith(prefixes)]
     functions = {id(function): function for module in modules for function in _functions(module)}

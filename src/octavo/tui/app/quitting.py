@@ -255,8 +255,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the texts in unsent files as drafts, and delete these files. A file stays if an editor left it while a page
-    was edited, if its note has a `reason` or no draft key, or if it cannot be read or saved. Notify the user."""
+    """Save the texts in unsent files as drafts, delete these files, and notify the user. Files with a `reason` or no
+    draft key, or that cannot be read or saved, stay. A page that an editor left in a file stays without a message."""
     remaining_files = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -311,8 +311,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as the draft that `note` names. If there is already another draft, keep both texts. Raises NotSaved
-    if saving fails, or if the draft of a form already has another text."""
+    """Save a text as the draft `note.draft_key`. If the draft has another text, keep both texts: as two drafts of a
+    page, else joined in one draft. Raises NotSaved if saving fails, or if the draft of a form has another text."""
     if note.draft_key.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.draft_key)).stored_key).save_now(text)
         return

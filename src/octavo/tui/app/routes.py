@@ -280,7 +280,7 @@ class PictureRecorder:
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the scroll position. Replace an outdated picture, or delete it if no new picture can be taken."""
+        """Store the scroll position. If the picture is outdated, take a new picture, or else delete the old one."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded_state != self._state_of_next_start() and not self._take_picture():

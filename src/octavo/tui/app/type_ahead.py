@@ -95,7 +95,7 @@ class TypeAhead:
         self._queue: list[UserInput] = []
         self._is_waiting = False
         self._screens: WeakKeyDictionary[UserInput, ref[Screen[Any]]] = WeakKeyDictionary()
-        """By event: the screen that was shown when the event was dispatched. For mouse events: when it was queued."""
+        """Screen that was shown when an event was dispatched, or when a mouse event was queued, by event."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
         """Returns the screen that got the last event. Returns None if this screen no longer exists."""
         self._last_target: Callable[[], Widget | None] = lambda: None

@@ -35,7 +35,7 @@ class DiscussionView(Protocol):
 
     @property
     def discussion(self) -> Discussion | None:
-        """Space or change request in which comments are written. None if none is open."""
+        """Space or change request in which comments are written. None if no space or change request is open."""
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
@@ -179,7 +179,7 @@ class PageDiscussion:
             self.comment()
 
     def open_thread(self, comment_id: str) -> None:
-        """Show a thread in a dialog beside or below its block."""
+        """Show a thread in a dialog beside or below the text. Do nothing if the thread is not on the page."""
         pages, threads = self._pages, {thread.id: thread for thread in self._pages.ordered_threads}
         if pages.discussion is not None and comment_id in threads:
             dialog = _thread_dialog(

@@ -64,11 +64,11 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open the composer for a new thread. The thread is on the block with the key `node`, else on the page `page_id`,
-    else on no page. The comment starts with a quote of `excerpt` if `quotes_excerpt`, or if the key of the block is no
-    longer `node` when the comment is sent. `current_node` returns this key, None if the block is gone. The quote is
-    code if `is_code`. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the
-    draft."""
+    """Open the composer for a new thread on the block with the key `node`. If `node` is None, the thread is on the page
+    `page_id`, or on no page if `page_id` is None too. `current_node` returns the key of the block at the time when the
+    comment is sent, None if the block is gone. The comment starts with a quote of `excerpt` if `quotes_excerpt`, or if
+    this key is not `node`. The quote is code if `is_code`. `source` is the Markdown of the block, for a suggested
+    change. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -258,7 +258,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 
 
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
-    """Ask for confirmation, then delete a reply, a comment with its replies, or a pending comment of the review."""
+    """Ask for confirmation, then delete a reply or a comment with its replies, or make a pending comment a draft."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
         remove_pending(app, pending)
         return

@@ -193,7 +193,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 
 
 class PageHistoryScreen(ListView[PageVersion]):
-    """List of the revisions that changed the page, with the page of the selected revision beside it."""
+    """List of the revisions that changed a page, with the page at the selected revision beside the list."""
 
     MODE = "content"
     HELP_NAME = "page history"

@@ -85,7 +85,7 @@ class PageTitles:
 
 
 def link_results(content: urls.Content | None) -> list[SearchResult]:
-    """Return the page, space, collection or change request of a pasted link as the only result. Empty without one."""
+    """Return the page, space, collection or change request of a pasted link as one result. Empty for other links."""
     if content is None:
         return []
     if content.collection is not None:

@@ -325,7 +325,7 @@ class InboxFeed:
         self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
-        """Fetch changes if the user has ever opened the inbox. Regroup the rows if marks changed or a snooze ended."""
+        """Fetch changes if the user has ever opened the inbox. Regroup the rows if a mark changed or a snooze ended."""
         if self._last_count is not None:
             self.start()
         if self.loader is not None:

@@ -388,7 +388,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def main_pane(self) -> Widget | None:
-        """The pane with the content of this view, if any. Its keys also work while a list of the view has the focus."""
+        """Pane with the content of this view. None by default. The pane's keys also work while a list has the focus."""
         return None
 
     def follow(

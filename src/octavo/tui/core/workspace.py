@@ -140,7 +140,7 @@ class RemoteNews:
         self._shown_since: datetime | None = None
 
     def add(self, counts: Counter[RemoteChange]) -> None:
-        """Add `counts` to the shown numbers."""
+        """Add `counts` of new changes to the numbers in the status bar."""
         self._counts += counts
         if self.summary and self._shown_since is None:
             self._shown_since = short_texts.clock()

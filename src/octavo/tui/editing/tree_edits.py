@@ -283,9 +283,9 @@ class TreeEdit:
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
         undo_reason: str = target_change_request.REVERT_HINT,
     ) -> None:
-        """Send an edit and show the result. If the server refuses the edit, call `show_refusal` with the reason and the
-        change request. If `show_refusal` returns True, show no other message. After success, delete `draft`, and let
-        the key `u` show why undo is not possible (`undo_reason`)."""
+        """Send an edit to an existing or new change request. Show `message`, or that Octavo could not `action`. If the
+        server refuses the edit, call `show_refusal` with the reason and the change request. If True is returned, show
+        nothing else. After success, delete `draft`, and let the key `u` show `undo_reason`: why there is no undo."""
         delete_draft = draft.deletion() if draft is not None else lambda: None
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)

@@ -338,7 +338,7 @@ class RowPreview(Vertical):
 
     @property
     def visible_pane(self) -> Widget:
-        """The visible pane. The preview itself if no pane is visible."""
+        """The pane of the preview that is visible. The preview itself if no pane is visible."""
         panes = (self.summary, self.thread, self.text_pane)
         return next((each for each in panes if each.display and self.display), self)
 

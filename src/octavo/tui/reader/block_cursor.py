@@ -380,9 +380,9 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def place_label(are_free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Place the hint `label` of a link: over the blank cells before the link, and over its first letters if these cells
-    are too few. Return the first cell, and the label with the spaces that it needs. The link is in the cells from
-    `start` to `end`. `are_free` is True for each cell that may be covered."""
+    """Return the first cell of the hint `label` of a link, and the label with the spaces around it. The hint covers the
+    blank cells before the link, and if these cells are too few, also the first letters of the link. The link is in the
+    cells from `start` to before `end`. `are_free` is True for each cell that may be covered."""
     width = len(label)
     first = next((cell for cell in range(start, min(end, len(are_free))) if not are_free[cell]), start)
     blank_counts = (count for count in range(width + 3) if first - count < 1 or not are_free[first - count - 1])

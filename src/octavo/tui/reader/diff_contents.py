@@ -44,8 +44,8 @@ PAGE_ROW = "page"
 
 
 class PageSection:
-    """One page in a diff: its comparison, threads and expanded blocks. In a diff of several pages, also its heading,
-    and a note if there are no changes to show."""
+    """One page in a diff: comparison, threads and expanded blocks of the page. In a diff of several pages, also the
+    heading of the page, and a note if there are no changes to show."""
 
     def __init__(self, key: str) -> None:
         self.key = key

@@ -118,8 +118,8 @@ class FindBar(PanePart):
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
-        """Search for `needle`, highlight its matches, and go to the first match below the place where the user was. A
-        blank `needle` ends the search."""
+        """Search for `needle`, highlight its matches, and go to the first match below the position at which the user
+        started the search. A blank `needle` ends the search."""
         self.needle = needle
         self._spans = {}
         self.matches, self._selected_match, self._search, self._delayed_steps = (), None, None, 0

@@ -132,7 +132,7 @@ class PaneRow(NamedTuple):
 
 
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
-    """Return the rows of a pane whose first line is `top`, at most `count` rows."""
+    """Return at most `count` rows of a pane, beginning with the line `top`."""
     rows: list[PaneRow] = []
     chunk_index, first = top
     while chunk_index < len(lines) and len(rows) < count:

@@ -296,8 +296,8 @@ class ThreeWayView(Reader):
         key: str,
         side_names: tuple[str, str],
     ) -> None:
-        """Show the conflicts of the page `key`, with the text between them. If this page is shown already, the position
-        stays. `side_names` has the names of main and of the change request."""
+        """Show the conflicts of the page `key`, and the text between them. If this page is shown already, the position
+        stays, else go to an unresolved conflict. `side_names` has the names of main and of the change request."""
         self.state.clear()
         is_same_page, self.key, self._loading_key = key == self.key, key, ""
         self.contents.set_conflicts(conflicts_and_texts, side_names)

@@ -210,7 +210,7 @@ class PanePart:
         return False
 
     def lines_changed(self) -> None:
-        """Called after lines were replaced. A part then drops its data about the old lines."""
+        """Called after lines were replaced. Parts override this method to drop their data about the old lines."""
 
     def layout_changed(self) -> None:
         """Called after chunks were rendered, so that heights may have changed."""

@@ -145,7 +145,7 @@ def text_cost(runs: Sequence[Run]) -> int:
 
 
 def split_block(block: Block, max_cost: float = SLICE_COST) -> Iterator[Block]:
-    """Yield slices of a block that cost about `max_cost`. Yield the block itself if it is short or cannot be split."""
+    """Yield slices of a block, each with a cost of about `max_cost`. Yield a short or indivisible block unchanged."""
     if not is_long(block, max_cost):
         yield block
         return

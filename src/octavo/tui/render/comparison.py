@@ -80,7 +80,7 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes by kind, including those of page options. A change counts under its most important kind."""
+        """Number of changes by kind, with changes of page options. A change counts under its most important kind."""
         counts = Counter(self.change_kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts

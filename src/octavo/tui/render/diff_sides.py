@@ -23,7 +23,7 @@ SIDE_GAP = 3
 
 @dataclass(frozen=True)
 class SideWidths:
-    """Widths in cells of a diff and of one side, equal in a unified diff. `only_new` leaves out the old version."""
+    """Width of a diff and of one side in cells, equal in a unified diff. `only_new` hides the old version."""
 
     width: int
     side: int

@@ -365,7 +365,8 @@ def _estimate_lines_and_letters(block: Block, *, is_whole: bool) -> tuple[int, i
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for the first range of each block in `lines`. Page titles are left out."""
+    """Return first line, last line and block of the first range of adjacent lines of each block. Page titles, and lines
+    of Markdown source that belong to no block, are left out."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block

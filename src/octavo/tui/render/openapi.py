@@ -92,7 +92,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def operation_query(specification: Specification, block: Block) -> OperationQuery:
-    """Return which operation, webhook or schemas of `specification` a block shows."""
+    """Return the query for the operation, the webhook or the schemas of `specification` that a block shows."""
     attrs = block.attrs
     variant, path = str(attrs.get("variant") or "operation"), str(attrs.get("path") or "")
     name = str(attrs.get("name") or path) if variant == "webhook" else path
@@ -126,7 +126,7 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, None if it is not found, and whether the search for it has ended."""
+    """Return the operation that `query` finds (None if not found so far), and whether the search has ended."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None

@@ -93,7 +93,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row for the bottom of a pane, with `sign` and `text` at the left and `parts` at the right. `is_typing`
-    shows a cursor after `text`. If space is short, some of `parts` are left out, the last part only if it is alone."""
+    shows a cursor after `text`. If space is short, `parts` are left out, the last part after all other parts."""
     separator = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -246,7 +246,7 @@ def _shown_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Bloc
 
 
 class _SearchedText(NamedTuple):
-    """Text of a rendered line. `offset` is its position in all searched text, and `cell` its first cell in the line."""
+    """Text in the line `line`, from the cell `cell` on. `offset` is the start of `text` in the whole searched text."""
 
     offset: int
     line: int

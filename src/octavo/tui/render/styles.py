@@ -435,7 +435,7 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for the icon `name`. If it has none, leave out shapes (`circle`), then parts at the end, so
+    """Return the character for the icon `name`. If there is none, leave out shapes (`circle`), then the last parts, so
     that `file-pdf` looks like `file`. A single letter becomes upper case. None if no character is found."""
     if sign := _signs().get(name):
         return sign

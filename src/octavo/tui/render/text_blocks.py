@@ -94,7 +94,7 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 
 
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a list. Bullets or numbers hang to the left of the text, or to the right of right-to-left text."""
+    """Render a list. Bullets or numbers are to the left of the text, or to the right of right-to-left text."""
     styles = context.styles
     whole_list = whole_block(block)
     first_position = first_index(block)

@@ -344,7 +344,7 @@ def _sentence(sentence: str) -> str:
 
 
 def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with `error`, or `FORM` if there is none, and the path of the error in the value."""
+    """Return the name of the field with `error`, else `FORM`, and the path of the error in the value of the field."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -362,7 +362,7 @@ def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str
         elif depth == 0:
             return FORM, inner_path
         elif any(len(candidate.json_path) > depth for candidate in candidates):
-            inner_path.pop(0)  # Pydantic has inserted the name of a union member, which is no field.
+            inner_path.pop(0)  # no field, but the name of a union member that Pydantic inserted
         else:
             break
     if not candidates or depth == 0:
@@ -410,7 +410,7 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the text of each field from YAML, None for null. Missing fields keep `initial`. Raises YamlError."""
+    """Return the text of each field from YAML, None for null. Fields without YAML keep `initial`. Raises YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:

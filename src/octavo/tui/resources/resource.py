@@ -310,7 +310,7 @@ class Resource(Generic[M]):
         return ("Add", "Added") if self.create_title.startswith("Add") else ("Create", "Created")
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
-        """Return the kind and the item of a row in the table."""
+        """Return the `Resource` and the item that a row of the table stands for."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
@@ -492,7 +492,7 @@ _site_list = _list_in_organization(sites.List)
 _section_list = _list_in_site(site_structure.ListSections)
 _site_space_list = _list_in_site(site_structure.ListSiteSpaces)
 group_list = _list_in_site(site_structure.ListGroups)
-"""Returns the list of a site's section groups, from which a form field lets the user choose."""
+"""Returns the list of a site's section groups, for a form field in which the user chooses a group."""
 
 
 def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:

@@ -163,7 +163,7 @@ class OpenConflicts:
         )
 
     def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
-        """Return edits that save resolved pages and tree conflicts. `label`, such as `#12`, is for conflict markers."""
+        """Return edits for pages and tree conflicts that `choices` resolve. `label` (`#12`) is for conflict markers."""
         edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
             fields: dict[str, Any] = {}

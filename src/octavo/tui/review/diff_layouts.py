@@ -216,7 +216,7 @@ class AllPagesLayout:
     # Switching
 
     def restore_choice(self) -> None:
-        """Turn this layout on if you used it last."""
+        """Turn this layout on if you used this layout last."""
         if self._view.shell.session.state.get_value(_LAYOUT_KEY) is True:
             self._set_on(is_on=True)
 

@@ -389,7 +389,7 @@ class _Planner:
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _ancestors_below_moved(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the page's ancestors: below the nearest one in `moved_ids`, or all if none is moved."""
+        """Return the IDs of a page's ancestors below its nearest ancestor in `moved_ids`. All if none is in it."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]
@@ -442,7 +442,7 @@ class RevertEdits:
 async def revert_edits(
     live: Live, space: SpaceRef, revisions: RevertRevisions, plan: RevertPlan, label: str
 ) -> RevertEdits:
-    """Return the page edits of a plan. `label` names the new change request in conflict markers. Raises ApiError."""
+    """Return a plan's edits, and titles of pages with conflicts. `label` is for conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
     titles_with_conflicts: list[str] = []
     edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.restored_pages]

@@ -158,7 +158,7 @@ class PageDiff:
         self.word_changes = WordChanges(view, threads, pages)
         """Finds out whether the words that threads quote were changed, moved or deleted."""
         self._shown_head: ContentRef | None = None
-        """Revision of the change request whose diff was shown last. None before the first diff."""
+        """Revision of the change request for which a diff was shown last. None before the first diff."""
         self._pending_jump: _PendingJump | None = None
         self._initial_jump = _PendingJump(*block) if block is not None else None
         """Jump that starts as soon as its page is in the tree. None if there is none."""

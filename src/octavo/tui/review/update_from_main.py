@@ -333,7 +333,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:
-        """`conflicting` has the keys of pages that may conflict. `on_close` is called when you go back."""
+        """`conflicting` has the keys of pages that may conflict. `on_close` is called when the user goes back."""
         super().__init__()
         self._on_close = on_close
         self._change_request, self._revisions, self._conflicting = change_request, revisions, conflicting

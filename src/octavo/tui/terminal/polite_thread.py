@@ -15,7 +15,7 @@ _is_written.set()
 
 
 def expect_frame() -> None:
-    """Make the background thread pause before its next step, because a frame will soon be written, as after a key."""
+    """Make the background thread pause before its next step, because a frame follows soon, for example after a key."""
     _is_written.clear()
 
 

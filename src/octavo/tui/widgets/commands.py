@@ -128,7 +128,7 @@ class Commands(Generic[T]):
     context: str = ""
     """Heading in the help topic “keys”. If empty, the name of the widget, screen or app that has the commands."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """Sentence that says why the commands cannot run without a target, or a function that returns it for a view."""
+    """Sentence for the user if the commands have no target, or a function that returns this sentence for a view."""
     find_target: Callable[[Any], T | None] = lambda owner: owner
     """Returns the target in a view, such as the selected thread, or None. By default, the view itself is the target."""
 
@@ -141,7 +141,7 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
-        """Return a group without the commands of these names. Raises KeyError for an unknown name."""
+        """Return a copy of the group without the commands `names`. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:

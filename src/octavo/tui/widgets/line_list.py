@@ -150,7 +150,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Key of the item to which the user moved the cursor last. If a filter hid this item, it is selected again when
         the filter is cleared. None before the first layout."""
         self.replaced_at = -inf
-        """Time, as by `time.monotonic`, when the item with the cursor was last removed. Its neighbor got the cursor."""
+        """Time, as by `time.monotonic`, when the item with the cursor was last removed. A neighbor got the cursor."""
         self._announced_key: Hashable | None = None
         self._requested_count = -1
         self._layout_query = ""

@@ -346,8 +346,8 @@ class RowSelection(Generic[T]):
 
 
 class RowList(LineList, Generic[T]):
-    """A list of items of type `T`, drawn by `draw`. `groups` returns the headings above an item, the outermost first.
-    `search` returns the text in which the filter searches. If `search` is None, the list has no filter."""
+    """A list of items of type `T`. `draw` returns the row of an item. `groups` returns the headings above an item, the
+    outermost first. `search` returns the text in which the filter searches. Without `search`, there is no filter."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 

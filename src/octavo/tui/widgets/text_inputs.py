@@ -34,7 +34,7 @@ from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 MAX_INPUT_LENGTH = 20_000
 """Maximum number of characters in an input of one line. Servers accept fewer."""
 MAX_BRACKET_SEARCH = 20_000
-"""Maximum number of characters of a text in which Textual searches matching brackets."""
+"""Maximum number of characters of a text in which Textual searches for matching brackets."""
 
 
 class LineInput(Input, ScrollWidget):
@@ -199,7 +199,7 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why the user must not type an API key now: Textual logs key presses. None if it does not."""
+    """Return why the user must not type a token now: Textual logs key presses. None if Textual does not log them."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
