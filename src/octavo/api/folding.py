@@ -123,7 +123,7 @@ PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae"
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` in folded form, also with the letters of `PLAIN_LETTERS`. Accents stay: `Łódź` gives `lódź`."""
+    """Return `text` in folded form, with plain letters for `ł` and the like. Accents stay: `Łódź` gives `lódź`."""
     return fold(text).translate(PLAIN_LETTERS)
 
 

@@ -159,7 +159,7 @@ class _FolderReader:
         return LazyPages({readable_path(path): self._text(path) for path in paths})
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether `SUMMARY.md` should list `path`. False for `LICENSE.md` etc. and below another summary."""
+        """Return whether `SUMMARY.md` should list `path`. False for `LICENSE.md` etc. and inside another space."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -169,7 +169,7 @@ class _FolderReader:
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the files except `pages`, and the paths outside the root. Cut long lists, and report the cut."""
+        """Return the files below the root except `pages`, and the paths outside. Cut long lists, and report this."""
         file_paths: list[str] = []
         other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}

@@ -90,8 +90,8 @@ USUAL_DEMO = Demo()
 def open_demo(
     settings: Settings, demo: Demo = USUAL_DEMO, *, reset: bool = False, role: str = "", read_only_reason: str = ""
 ) -> Session:
-    """Open a session with a demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. If `reset`, the demo is built again.
-    Raises OSError or ValueError."""
+    """Open a session with a demo. `role` is a key of `PEOPLE_BY_ROLE`. Empty for `DEFAULT_ROLE`. If `reset`, build the
+    demo again. With a `read_only_reason`, nothing can be changed. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=demo.is_large, role=role)
     if reset:
         _reset(settings, folder, large=demo.is_large)

@@ -43,7 +43,7 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections are closed after 4 seconds. Many servers close them after 5, and a write would then be lost."""
+"""Idle connections are closed after 4 seconds. Many servers close them after 5 seconds, and a write would be lost."""
 
 _LOCATION = "octavo.location"
 

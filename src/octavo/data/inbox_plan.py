@@ -245,8 +245,8 @@ class InboxPlanner:
         return self._computed_from == lists
 
     def needed_responses(self) -> Iterator[NeededResponse]:
-        """Yield all responses that the inbox needs. Responses that must be fetched although their fingerprints are
-        unchanged are yielded again, as copies from `as_due`."""
+        """Yield all responses that the inbox needs. Yield a response again, as a copy from `as_due`, if it must be
+        fetched although its fingerprint is unchanged. At the end, forget the values of other responses."""
         now = self._now()
         if self.my_id:
             yield from self._as_allowed(self._needed_teams())

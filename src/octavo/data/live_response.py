@@ -31,7 +31,7 @@ class Snapshot(Generic[T]):
     pending_count: int = 0
     """Number of unconfirmed writes that `value` shows. Writes that wait for the user do not count."""
     page_count: int = 0
-    """Number of pages of a list that are fetched."""
+    """Number of loaded pages of the list. 0 if nothing is loaded."""
 
     def needs_more(self, min_items: int) -> bool:
         """Return whether the list needs another page to have `min_items` items. False while loading, after an error, or

@@ -239,7 +239,7 @@ class ViewPlanner:
         return Version("", response.fetched_at or LONG_AGO)
 
     def _fingerprint(self, op: Operation[Any]) -> str:
-        """Return a text from loaded lists that changes with the response to `op`. Empty if no list shows changes."""
+        """Return a text that changes when the response to `op` changes. Empty if no loaded list shows its changes."""
         match op:
             case comments.ListReplies():
                 return self._replies_fingerprint(op)
@@ -314,7 +314,7 @@ class RemoteChangeDetector:
         return [each for name, each in self._requests_before.items() if name not in self._requests_after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return how many changes of each kind were detected. Merged requests in `current_unlisted` count as merges."""
+        """Return the change counts, and the merged requests among `current_unlisted`: `unlisted`, loaded again."""
         merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
         new_requests = [each for name, each in self._requests_after.items() if name not in self._requests_before]
         counts: Mapping[RemoteChange, int] = {

@@ -74,8 +74,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Find blocks that the last compared version did not add, but moved from other pages. `pages` has other pages
-        before and after this version, by ID. The second document is None for a page that the version deleted."""
+        """Find blocks that the last compared version moved here from other pages, and do not count them as added.
+        `pages` has other pages before and after this version, by ID. The second document is None for a deleted page."""
         for page_id, (before, after) in pages.items():
             new_texts = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved_keys = {

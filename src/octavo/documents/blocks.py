@@ -410,7 +410,7 @@ MAX_MARKS = 10_000
 """Maximum number of formatting marks in a paragraph, and of `<` in a piece of HTML."""
 
 SLICE_LENGTH = 3000
-"""Number of characters parsed at a time. A longer block is parsed again with twice as many."""
+"""Number of characters that are parsed at a time. Doubled for a block that is longer."""
 
 FENCE_ESCAPE = "\U0010f7e5"
 """Private character that replaces zero-width spaces before a fence inside code, so that the code does not end there.

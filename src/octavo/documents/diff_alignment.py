@@ -390,7 +390,8 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[dict[int, float]]:
-    """Return for each old block the values of its pairs, by index of the new block. Similar blocks have high values."""
+    """Return for each old block a value for each similar new block, by index of the new block. A block whose `look_id`
+    is in `movable_ids` is only paired with blocks that look the same."""
     old_links, new_links = ([_link_or_endpoint(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
     old_keys, new_keys = ([(node.kind, node.text) for node in side] for side in (old, new))

@@ -91,7 +91,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in a changed row. `words` is None for an unchanged text, `old` or `new` is None for a missing cell."""
+    """A cell in a changed row. `words` is None if the text is unchanged. `old` is None if added, `new` if removed."""
 
     old: Block | None
     new: Block | None
@@ -151,7 +151,7 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A block that only the old version has. If some of its content stayed, `entries` are all entries inside it."""
+    """A block that only the old version has. If the new version has parts of it, `entries` are all entries inside."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()

@@ -112,7 +112,7 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes that a diff compares: no columns, no defaults, and `tight` as its opposite `spaced`."""
+    """Return the attributes that a diff compares: no `columns` or defaults, and `spaced` in place of `tight`."""
     return {
         ("spaced" if name == "tight" else name): _compared_value(name, value)
         for name, value in block.attrs.items()

@@ -175,8 +175,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _text_counts(drafts: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
-    """Return how often each text occurs in the old and in the new version of each draft. An edited text counts as its
-    old text. Also return a map from edited texts to old texts."""
+    """Return how often each text occurs in the old and in the new version of each draft. In the new version, an edited
+    text counts as its old text. Also return a map from edited texts to old texts."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([draft.old for draft in drafts], [draft.new for draft in drafts])

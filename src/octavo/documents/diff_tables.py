@@ -186,7 +186,7 @@ _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
-    """Return `drafts`. Join each changed row with the next rows, if they were merged into this row or split from it."""
+    """Return `drafts`. Each changed row is joined with the next rows that were merged into it or split from it."""
     joined_drafts: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
@@ -352,7 +352,7 @@ def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> li
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Return a cell with a similar text for texts in `text_nodes`, by their `id()`. Empty if too few texts match."""
+    """Return the similar cells of `grid` by `id()` of the texts in `text_nodes`. Empty if too few texts match."""
     texts, cells = [text for node in text_nodes for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}

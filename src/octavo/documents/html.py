@@ -167,8 +167,8 @@ class Placeholders:
         self._closed: frozenset[str] | None = None
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
-        """Return the position after the placeholder at `position` of a paragraph. None if there is none. In a
-        paragraph, `<body>` counts as a placeholder, and so does `<script>` if its partner is missing in `text`."""
+        """Return the position after the placeholder at `position` of a paragraph. None if no placeholder begins there.
+        In a paragraph, `<body>` counts as a placeholder. `<script>` counts if `text` has no `</script>`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             partner = f"<{name}" if match[1] else f"</{name}"

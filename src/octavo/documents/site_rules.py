@@ -54,7 +54,7 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return an expression's value with the variables `names`. UNKNOWN if invalid, or if a property is missing."""
+    """Return an expression's value with the variables `names`. UNKNOWN if invalid, or if a missing property decides."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:

@@ -243,8 +243,8 @@ def row_opening(row: str) -> str:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of HTML elements whose opening tag matches `tag_start`. Stops at an unclosed element. Empty if
-    lower case would change the length of the text."""
+    """Return the start and end of each HTML element whose opening tag matches `tag_start`. Stop at an element without a
+    closing tag. Empty if `text` contains letters that are longer in lower case."""
     ranges: list[tuple[int, int]] = []
     lower_text = text.lower()
     if len(lower_text) != len(text):

@@ -448,7 +448,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement changes more than words. `structure` is `_unchangeable_parts` of `source`."""
+    """Yield matches whose replacement changes links, code or blocks. `structure`: `_unchangeable_parts` of `source`."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:

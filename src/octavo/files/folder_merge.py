@@ -404,8 +404,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """If the proposed change request was merged, record its files as pulled. Forget a merged or archived proposal.
-    Return the IDs of the merged pages, empty without a merge. The caller must save the folder. Raises ApiError."""
+    """If the proposed change request was merged, record its files as pulled. Forget the proposal unless it is open or a
+    draft. Return the IDs of the merged pages, else empty. The caller must save the folder. Raises ApiError."""
     change_request_id = folder.proposal.get("changeRequest")
     if not change_request_id:
         return frozenset()

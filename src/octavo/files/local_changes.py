@@ -264,7 +264,7 @@ class LocalFiles:
         files = cls(folder, _names={fold(name): name for name in names} | {name: name for name in names})
         for path, file in (folder.files | files_after_proposal(folder)).items():
             files._read(path)
-            if file.kind == "page" and passes_link(folder.pages, path):  # The page is not deleted, but cannot be read.
+            if file.kind == "page" and passes_link(folder.pages, path):  # Otherwise, the page would seem deleted.
                 raise OSError(f"{path} is a symbolic link, or is behind one. Replace the link by a file or folder.")
         files._read(SUMMARY)
         source = Folder(folder.top.resolve(), folder.pages.resolve())

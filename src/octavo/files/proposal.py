@@ -46,7 +46,7 @@ from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader, TrackedFile
 
 MAX_EDIT_BYTES = 4_000_000
-"""Largest edit that is sent, in bytes of text and files. The embedded platform takes 8 MiB."""
+"""Maximum size of an edit, in bytes of text and files. The embedded platform accepts at most 8 MiB."""
 Failure = Literal["failed", "blocked", "unknown"]
 
 

@@ -118,7 +118,7 @@ class ChangeList:
         self._space: Space | None = None
 
     async def print(self) -> None:
-        """Print the list, or open it in the browser. Raises ApiError or Failure."""
+        """Print the list. With `--web`, open the space or organization in the browser. Raises ApiError or Failure."""
         options, resolver = self._options, self._resolver
         self._space = await resolver.chosen_space()
         if options.web:

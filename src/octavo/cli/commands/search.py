@@ -181,7 +181,7 @@ class Search:
                 return await self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of a change request. None for main content, or with `--offline` if it is not cached."""
+        """Return the number of a change request. None for main content. With `--offline`, None if it is not cached."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))

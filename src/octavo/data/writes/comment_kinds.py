@@ -123,8 +123,8 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that differ after another user has changed what `op` sets, even if the user has changed it back.
-    They have the edit time if `op` edits, the number of replies if it resolves, and the resolve time if it reopens."""
+    """Return texts that differ after another user has changed what `op` sets, even if the user has changed it back: the
+    edit time for a new text, the number of replies for resolving, and the resolve time for reopening."""
     fingerprint = []
     if op.body is not None:
         fingerprint.append(f"edited {current.edited_at}")

@@ -422,7 +422,7 @@ def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
 
 
 def set_thread(entry: OutboxEntry, thread_id: str) -> OutboxEntry:
-    """Replace the temporary thread ID of an entry by the server's ID."""
+    """Return the entry with the server's thread ID in place of the temporary thread ID."""
     return replace(
         entry,
         op=entry.op.model_copy(update={"comment_id": thread_id}),

@@ -585,7 +585,7 @@ def _plan_undo(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
 
 
 def _undo_message(results: Sequence[_EntryUndo]) -> str:
-    """Return a sentence about the undo of each action, such as `Undone: reply, both.` for two undone replies."""
+    """Return a sentence about the undo for each action, such as `Undone: reply, both.` for two replies."""
     actions = dict.fromkeys(result.entry.action for result in results)
     sentences = (
         _undo_sentence(action, [each for each in results if each.entry.action == action]) for action in actions

@@ -308,7 +308,7 @@ class OutboxEntries:
     async def apply_to_all(
         self, entry_ids: Sequence[str], change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a transition to entries in one transaction. Call `on_entry` for changed entries, and return these."""
+        """Apply a transition to entries in one transaction, with `on_entry` for each. Return the changed entries."""
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

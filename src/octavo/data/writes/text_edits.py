@@ -250,7 +250,7 @@ async def _replace_on_pages(
 async def _replace_in_one_edit(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    """Save the new texts of the pages that are as expected. With `needs_all`, save nothing unless all pages are."""
+    """Save the new texts, except on pages that were edited or deleted. If `needs_all`, one such page stops the edit."""
     outcome = TermOutcome()
 
     async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -155,7 +155,7 @@ def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
 
 _MAX_URL_LENGTH = 2_000
 _MAX_TAG_LOOKBACK = 2_000
-"""Number of characters before a line in which its end tag is searched."""
+"""Number of characters before a line that `find_tag` searches for an end tag."""
 _MAX_BEFORE = 200
 """Number of characters before a URL that are compared with `_BEFORE_URL`."""
 _BEFORE_URL = (r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""", r"""(?:\]\(\s*<?|<)\Z""", r"""(?:^|[\s("'<=“”:])\Z""")

@@ -208,7 +208,7 @@ class _Change(NamedTuple):
 
 
 MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
-"""Blocks of the base that a side moved and the other side did not delete: first for main, then the change request."""
+"""Blocks of the base that main moved, and blocks that the change request moved. The other side did not delete them."""
 NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
@@ -323,7 +323,7 @@ class _Counterparts:
         """For each block of the base that was moved, its version on this side."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of the base and this side, rewritten at their position. They never count as both moved and edited."""
+        """Old and new versions of blocks that this side rewrote in place. They never count as both moved and edited."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
         """Blocks of the base, each with the block that is now at its position, if the two share few words, or one of
         them seems to be moved. Both count as versions of one block only if neither was moved."""

@@ -261,7 +261,7 @@ class _Assembler:
 
 
 def _set_markers(items: list[list[Fragment]], marker: str) -> None:
-    """Number the items if `marker` is `1`, else give them the bullet `marker`. Stop at an item of another list type."""
+    """Number `items` on from the first if `marker` is `1`, else set the bullet `marker`. Stop at another list type."""
     first: int | None = None
     for count, fragments in enumerate(items):
         index = next((n for n, each in enumerate(fragments) if each.text), None)
@@ -272,7 +272,7 @@ def _set_markers(items: list[list[Fragment]], marker: str) -> None:
         if marker == "1":
             first = int(marker_match[2]) if first is None else first
             text = text[: marker_match.start(2)] + str(first + count) + text[marker_match.end(2) :]
-        else:  # A conflict may have several items.
+        else:  # The text of a conflict may have several items.
             text = re.sub(rf"(?m)^({marker_match[1]})[*+-](?=[ \t])", rf"\1{marker}", text)
         fragments[index] = fragments[index]._replace(text=text)
 

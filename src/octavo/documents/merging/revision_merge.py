@@ -139,7 +139,7 @@ def _nearest_kept(side: TreeVersion, page_id: str | None, side_by_page_id: dict[
 def _break_cycles(
     main: TreeVersion, side_by_page_id: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
-    """In each cycle of pages in `parents`, move one below its nearest remaining ancestor on main. Record a conflict."""
+    """In each cycle in `parents`, move a page below its nearest undeleted ancestor on main, and record a conflict."""
     acyclic_ids: set[str] = set()
     for start in parents:
         path_ids: list[str] = []

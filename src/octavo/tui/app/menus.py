@@ -198,7 +198,7 @@ _MAX_LEVELS = 3
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
-    """Return entries for inactive app commands, tables, and commands of views. A command of a view first opens it."""
+    """Return entries for tables, inactive app commands, and commands of views. Such a command first opens its view."""
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]

@@ -429,7 +429,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.post_message(self.Updated())
 
     def move(self, step: int) -> None:
-        """Select the message `step` messages below the selected one. A `step` above 1 also loads more replies."""
+        """Select the message `step` messages below the selected one. If `step` > 1, load another page of replies."""
         self._select(self._cursor + step)
         if (
             step > 1

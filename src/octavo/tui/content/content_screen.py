@@ -122,8 +122,8 @@ class SpaceList:
             self._opens_last_space = False
 
     def show(self) -> None:
-        """Draw the tree of spaces again. Open the requested page. If none is requested and no space is open, open the
-        space that was read last, else the first. After the open space was removed, open no other space."""
+        """Draw the tree of spaces again. Open the requested page. If no page is requested and no space is open, open
+        the space that was read last, else the first space. After the open space was removed, open no other space."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
         if snapshot.value is None and (titles := open_space.shell.session.first_titles()):

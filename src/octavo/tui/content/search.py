@@ -383,7 +383,7 @@ class SearchScreen(Dialog[None]):
         state.hint = "" if is_searching else f"Check the spelling, or {advice}."
 
     def _offline_note(self, error: ApiError) -> str:
-        """Return a sentence that only local copies were searched, or that there are none. `error` is the reason."""
+        """Return a sentence for a search that `error` stopped: only local copies were searched, or why none were."""
         notice = self.shell.session.search_index.unusable_reason
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))

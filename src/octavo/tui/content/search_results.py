@@ -21,7 +21,7 @@ from octavo.tui.widgets.short_texts import short_age
 format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 MAX_SECTIONS = 3
-"""Maximum number of matching sections of a page that are shown."""
+"""Maximum number of matching sections that are shown for a page."""
 MAX_PATH = 32
 """Maximum number of characters of a path. A path is shown to tell pages with equal titles apart."""
 EXCERPT_LENGTH = 160

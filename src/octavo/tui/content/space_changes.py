@@ -92,7 +92,7 @@ def _move(
     find_position: Callable[[Any, Any], SpacePosition | None],
     message: str,
 ) -> None:
-    """Move `item` to the position that `find_position` returns for the item and all items of its kind."""
+    """Move `item` to the position that `find_position(item, items of its kind)` returns. Then show `message`."""
     live, name = app.session.live, title_of(item)
     list_op: Operation[Any] = (spaces_op if isinstance(item, Space) else collections_op)(target.organization.id)
     undo: DirectUndo | str = ""

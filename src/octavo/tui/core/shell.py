@@ -133,9 +133,9 @@ class Shell(HostApp[int]):
 
 @contextmanager
 def opening(app: HostApp[Any], text: str, failure: str) -> Iterator[None]:
-    """Show `text` while the `with` block loads what a dialog or screen needs. Keys and clicks wait until the dialog or
-    screen opens, and esc cancels the current task. If another screen opens meanwhile, raise CancelledError at the end.
-    Put `failure` before the message of an ApiError, as `explained` does."""
+    """Show `text` while the `with` block loads what a dialog or screen needs. Meanwhile, keys and clicks wait, and esc
+    cancels the current task. If the user has opened another screen, raise CancelledError at the end. Put `failure`
+    before the message of an ApiError, as `explained` does."""
     app.opening_task, screen = asyncio.current_task(), app.screen
     try:
         with show_progress(app, f"{text} Press esc to cancel."), explained(failure):

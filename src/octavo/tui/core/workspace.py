@@ -287,8 +287,8 @@ class Workspace:
     def count_review_summaries(
         self, change_request_id: str, comments: ListPage[Comment], comment_count: int | None = None
     ) -> None:
-        """Record how many of the open comments are texts of reviews. Do nothing if `comments` is not the whole list.
-        `comment_count` is the server's number of comments, used if no loaded list has the change request."""
+        """Record how many of the open comments are texts of reviews. Do nothing if `comments` is only a part of the
+        list. `comment_count` is the server's number of comments, used if no loaded list contains the change request."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -388,7 +388,7 @@ class Workspace:
 
     @property
     def failure_reasons(self) -> dict[str, str]:
-        """Why the last write to a thread failed, by ID of the first comment. Threads without a failure are missing."""
+        """Why the last write to a thread failed, by ID of the first comment. Other threads are missing."""
         if self._session is None:
             return {}
         own_entries = self._session.outbox.own_entries

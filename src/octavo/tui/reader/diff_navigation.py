@@ -253,7 +253,7 @@ class DiffNavigation:
                 self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return where `block` is shown, else a block with its key. None if neither is found in the searched slices."""
+        """Return the span of `block`, else of a block with the same key. None if the searched slices have neither."""
         same_key: BlockSpan | None = None
         tries_left = _MAX_SEARCHED_SLICES
         contains_by_id: dict[int, bool] = {}

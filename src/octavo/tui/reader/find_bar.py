@@ -225,7 +225,7 @@ class FindBar(PanePart):
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
         """Return the line of a match, counted from the start of its chunk, and the cells that show the match. If the
-        match is not visible, return no cells and the first line of its table row, or outside of tables, 0."""
+        match is not visible, return the first line of its table row, or 0 outside of tables, and no cells."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.chunk_index == match.chunk_index]
         )

@@ -154,7 +154,7 @@ class Contents:
         return strip
 
     def with_sticky_header(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row. If a sticky table header covers the row, return the strip of the header."""
+        """Return `strip`, which is at `row`. A subclass may return the strip of a sticky table header instead."""
         return strip
 
     # Find in page
@@ -233,7 +233,7 @@ def explain(pane: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """Lays out and scrolls the lines of a pane. `top` is the first visible line. Textual's `scroll_y` follows it."""
+    """Lays out and scrolls the lines of a pane. `top` is the first visible line. Textual's `scroll_y` follows `top`."""
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget

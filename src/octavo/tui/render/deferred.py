@@ -469,7 +469,7 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of a page's URL in the app, such as `https://app.gitbook.com`. An empty tuple without a URL."""
+    """Return the origin of a page's URL in the app, such as `https://app.gitbook.com`. Empty without a page or URL."""
     app = page.urls.app if page is not None else None
     scheme, has_scheme, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if has_scheme else ()

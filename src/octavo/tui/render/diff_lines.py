@@ -363,7 +363,7 @@ def _render_entry(
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if the lines of the sides show both values of a changed image URL or alternative text. Else False."""
+    """Return True if `sides` show the old and the new value of an image's URL or alternative text. Else False."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -460,7 +460,7 @@ _MAX_LINES, _MAX_TEXT_LENGTH, _MAX_SUGGESTION_LINES = 8, 4_000, 24
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
     """Render threads to the right of a dotted line at the cell `indent`. Each thread comes with a label such as `thread
-    1/2`. The lines of a thread have a block with the key of the thread."""
+    1/2`. The lines of a thread belong to a block with the key of the thread."""
     glyphs = styles.glyphs
     rail = [decoration(" " * indent + glyphs.dotted_vertical + " ", styles.note)]
     inner_width = width - indent - 2

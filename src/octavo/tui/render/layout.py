@@ -60,7 +60,7 @@ class LinkFollowed(Message):
     """Posted when the user opens a link, image, file or note, or presses a button."""
 
     href: str
-    """URL or path of a link, label of a footnote, or query of a button. Empty for the page itself."""
+    """URL or path of a link, label of a footnote, or query of a button. Empty if `kind` is `page`."""
     in_browser: bool
     """True to open the target in the browser instead of in Octavo."""
     kind: str
@@ -316,7 +316,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def split_into_chunks(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageChunk]:
-    """Yield the chunks of top-level blocks. `block_above` is the block above the first, to decide on blank lines."""
+    """Yield the chunks of top-level blocks. Blank lines depend on `block_above`, the block above the first block."""
     for block in blocks:
         chunks = _block_chunks(block, block_above)
         while (chunk := run_guarded(partial(next, chunks, None), partial(PageChunk, block))) is not None:

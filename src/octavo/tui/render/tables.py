@@ -242,7 +242,7 @@ class _WordPartWidths:
 
 
 def longest_word_part(texts: Sequence[str]) -> int:
-    """Return the width in cells of the longest part of a word that should stay whole. 0 without words."""
+    """Return the width in cells of the longest unbreakable part of a word. 0 without words."""
     return max(_WordPartWidths([texts]).of_column(0), default=0)
 
 

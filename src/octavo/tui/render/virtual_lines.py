@@ -160,7 +160,7 @@ class RenderedChunks(NamedTuple):
     heights: dict[int, int]
     """Number of lines of each rendered chunk, by index of the chunk."""
     lines: dict[int, list[Line]]
-    """Lines of the first rendered chunks, up to about `MAX_KEPT_LINES` lines, by index of the chunk."""
+    """Lines of the chunks that were rendered first, up to about `MAX_KEPT_LINES` lines, by index of the chunk."""
     missing: dict[int, MissingContents]
     """Deferred content that a chunk needs and that was not loaded, by `id()` of the chunk."""
 

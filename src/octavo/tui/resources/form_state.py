@@ -319,7 +319,7 @@ class FormState:
         )
 
     def set_text(self, name: str, text: str | None) -> None:
-        """Set the text of a field. Remove the server's error about the field, and the error about the whole form."""
+        """Set the text of a field. A new text removes the server's errors about this field and about the whole form."""
         if self.texts[name] != text:
             self.texts[name] = text
             self.server_errors.pop(name, None)

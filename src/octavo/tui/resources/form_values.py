@@ -394,7 +394,7 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML for the user's editor. A comment above each field explains it."""
+    """Return a form with the values `texts` as YAML for the user's editor. `initial` has the values before edits."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",

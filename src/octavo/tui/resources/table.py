@@ -283,7 +283,7 @@ class Details(VerticalScroll, can_focus=False):
 
 
 def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
-    """Return labels and values: first `Resource.details`, then other fields with a value. Empty without `item`."""
+    """Return labels and non-empty values: first `Resource.details`, then other fields. Empty if `item` is None."""
     if item is None:
         return []
     first_values = [(label, value) for label, value in resource.details(item) if value]

@@ -92,7 +92,7 @@ class Choices:
         self._change(saved_names | tree_conflicts, {}, tree_conflicts)
 
     def _change(self, removed: Collection[str], added: Mapping[str, ChoiceKind], saved: Collection[str]) -> None:
-        """Remove and add choices, and record `saved` conflicts. Other choices stay: another view may have made them."""
+        """Remove and add choices. Add the names `saved` to `saved_conflicts`. Keep choices that other views made."""
 
         def change(value: object) -> dict[str, Any]:
             kinds, saved_before = _stored_choices(value)

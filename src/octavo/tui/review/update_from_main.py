@@ -81,7 +81,7 @@ class UpdatePreview:
 
 
 async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
-    """Run the checks before an update from main. Raises ApiError."""
+    """Return the results of the checks before an update from main. Raises ApiError."""
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )

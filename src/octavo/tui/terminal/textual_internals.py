@@ -278,7 +278,7 @@ def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
-    """Return what `screen` would paint now, row by row. It must be the current screen."""
+    """Return what `screen` would paint now, row by row. `screen` must be the current screen."""
     return screen._compositor.render_strips(screen.size)
 
 

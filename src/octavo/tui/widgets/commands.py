@@ -291,8 +291,8 @@ class HostApp(HasCommands, App[R]):
         crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notification for `seconds`, by default for a time that depends on `tone`. With `undo`, the
-        notification also shows the undo key."""
+        """Show a notification for `seconds`, by default for a time that depends on `tone`. With `undo`, also show the
+        undo key. A screen without `Notices` ignores `seconds` and `undo`."""
         if self.is_ending or not self.screen_stack:
             return
         if self.screen.query("Notices"):

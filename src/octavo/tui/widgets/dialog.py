@@ -163,7 +163,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         self.set_focus(widget)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog with a result. If another screen covers the dialog, it closes after that screen."""
+        """Close this dialog with a result. A dialog below another screen closes after that screen."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:

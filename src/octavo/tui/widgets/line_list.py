@@ -571,7 +571,7 @@ class ListState:
 
 
 class ListCounts:
-    """Numbers of loaded and available items of a list. Also texts with these numbers."""
+    """The number of loaded items and of all items of a list, and texts with these numbers."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
@@ -682,8 +682,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the index in `keys` for the cursor after its item was removed. The cursor moves to the next old item that
-    remains, or without one, to the previous old item. None if no old item remains."""
+    """Return the index in `keys` of the item that gets the cursor after items were removed: the item at `cursor`, else
+    the next remaining item, else the previous remaining item. None if no old item remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def paths_and_values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield path and value for each value in nested dicts. A dict that is empty or at `MAX_DEPTH` is such a value."""
+    """Yield (path, value) for each value in nested dicts. A dict that is empty or at `MAX_DEPTH` counts as a value."""
     if not isinstance(value, dict) or not value or len(path) == MAX_DEPTH:
         yield path, value
         return
