@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_DEPTH = 200
-"""Maximum number of objects and lists inside one another in a JSON value."""
+"""Maximum depth of nested objects and lists in a JSON value."""
 MAX_TOML_BYTES = 1 << 20
 _TOO_DEEP = f"it has more than {MAX_DEPTH} levels"
 _TOO_LONG = "a number in it has too many digits"

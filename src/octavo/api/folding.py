@@ -180,7 +180,7 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return the first position at which an indexed text can be cut: `end`, or the end of a mention around `end`."""
+    """Return where to cut an indexed text without splitting a mention: at `end`, or after the mention around `end`."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 

@@ -140,7 +140,7 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return `errors`, with errors of one type per union: the first that fits the value's tag, else the first tried."""
+    """Return `errors`, but per union only errors of one type: one that fits the value's tag, else the first tried."""
     members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """By path of a value in a union: the tried types, each True if the tag of the value contradicts the type."""
     for path, kind in errors:

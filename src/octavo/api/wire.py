@@ -69,7 +69,7 @@ class NothingChanged(ValueError):
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Convert an operation to a request. Raises NothingChanged, or ValueError for a value that a path cannot have."""
+    """Convert an operation to a request. Raises NothingChanged for an empty update, ValueError for a bad path value."""
     spec = SPECS[type(op)]
     fields = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     query_names = query_fields(spec)
@@ -292,7 +292,7 @@ def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
 
 
 def value_rule(error: ErrorDetails, same_errors: list[ErrorDetails]) -> str:
-    """Return a rule such as `must be a whole number`. `same_errors` have the type and field of `error`."""
+    """Return a rule such as `must be a whole number`. For a choice, `same_errors` name the allowed values, one each."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

@@ -250,7 +250,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of all commands of `octavo`, or of all subcommands of a command, by name."""
+    """Return the parsers of the subcommands of `parser`, by name. For `octavo` itself, these are all commands."""
     parsers_by_name: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, Commands):

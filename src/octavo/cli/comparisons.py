@@ -170,7 +170,7 @@ async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) ->
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Load the content at `at`, which may come from the cache if `at` is a `RevisionRef`. Raises ApiError."""
+    """Load the content at `at`. Only a revision (`RevisionRef`) may come from the cache. Raises ApiError."""
     op = content.Get(at=at)
     revision: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision

@@ -131,8 +131,8 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return a summary of the reviews, such as `approved`. `outdated` if main has changed and no changes are requested.
-    Empty if main has not changed and there are no `reviewers`."""
+    """Return a summary of the reviews, such as `approved`. Return `outdated` if main has changed and no changes are
+    requested. Return an empty text if main has not changed and there are no `reviewers`."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"

@@ -38,7 +38,7 @@ STOP_SECONDS = 0.5
 
 
 class OpenFolder:
-    """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block."""
+    """Loads a folder of files into its platform. `build`, `load_changes` and `wait_until_indexed` block the thread."""
 
     def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, problems: list[str]) -> None:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
@@ -86,8 +86,8 @@ class OpenFolder:
         return platform
 
     def load_changes(self) -> bool:
-        """Load changed files, and return whether this made a new revision. Returns False without a check while a load
-        or the indexing runs, soon after the last check, and after `close`. Raises OSError."""
+        """Load the changed files of the folder. Return whether this has made a new revision. Return False without a
+        check while files are loaded or indexed, soon after the last check, and after `close`. Raises OSError."""
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False

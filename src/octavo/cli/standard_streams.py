@@ -107,7 +107,7 @@ def write_out(text: str) -> None:
 
 @contextmanager
 def ignore_closed_pipe() -> Iterator[None]:
-    """End the `with` block without error if the reader of standard output has ended. The command then continues."""
+    """End the `with` block without error if the program that reads standard output has ended. The command continues."""
     try:
         yield
     except Failure as failure:

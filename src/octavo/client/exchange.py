@@ -212,7 +212,7 @@ class Exchange:
             raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
-        """Return the path and query of a redirect. Raises BadResponse if Octavo must not follow it."""
+        """Return the path and query of a redirect. Raises BadResponse for other responses and forbidden redirects."""
         if response.status not in REDIRECTS:
             sentence = f"{self._context.host} sent an unexpected response ({response.status})."
             raise BadResponse(f"{sentence} Check the base URL and the proxy settings.")
@@ -237,8 +237,8 @@ MAX_TRANSFER_REDIRECTS = 5
 async def download(
     url: str, max_bytes: int, *, origin: str, origin_transport: Transport, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the file at `url`. If the file is on the server `origin`, `origin_transport` is used. Raises
-    ApiError, also after more than `max_bytes`."""
+    """Yield the bytes of the file at `url`. Requests to `origin` use `origin_transport`. Requests to other servers use
+    new connections that trust `ca_file`. Raises ApiError, also after more than `max_bytes`."""
     base = url
     for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)

@@ -34,8 +34,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class StorageNames:
-    """The names under which Octavo stores the data of accounts. They are stored in a file, by digests of the tokens
-    instead of the tokens. If the file cannot be written, the names are valid for this run only."""
+    """The names under which Octavo stores the data of accounts. A file has the names, with digests instead of tokens.
+    If the file cannot be written, new names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE

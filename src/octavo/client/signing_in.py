@@ -55,7 +55,7 @@ class ProfileStore:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), TokenFiles(data_folder / "keys"))
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> ProfileStore:
-        """Return a copy whose keyring waits longer, so that the user can enter its password. See `Keyring`."""
+        """Return a copy with `keyring.with_longer_timeout(report)`: users get time to enter the keyring's password."""
         return replace(self, keyring=self.keyring.with_longer_timeout(report))
 
     def read(self) -> Profiles:

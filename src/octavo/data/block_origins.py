@@ -156,8 +156,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Return pages as they were in `previous`, the predecessor of the revision `summary`, by ID: the pages that
-        blocks may come from and that the revision may have changed. None for a page that is missing in `previous`."""
+        """Return older versions of pages by ID, from `previous`, the revision before `summary`: pages that blocks may
+        come from and that `summary` may have changed. None for a page that `previous` does not have."""
         assert self._blame is not None
         older_pages: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:

@@ -127,8 +127,8 @@ class Drafts:
         return draft.text if (draft := self.find(key)) is not None else None
 
     def find(self, key: str) -> Draft | None:
-        """Return the draft as typed in this process, or None if its text was deleted. If it was not typed here, return
-        the newest draft on disk, which then counts as seen. None if there is no draft."""
+        """Return the draft as typed in this process, or None if the user deleted its text. If nothing was typed here,
+        return the newest draft on disk, and count it as seen by the user. None if there is no draft."""
         if (edit := self._current_edits().get(key)) is not None:
             return self._draft(edit) if edit.text else None
         if (stored_version := self._stored_versions(key).get(key)) is None:

@@ -212,7 +212,7 @@ class InboxPlanner:
         self.is_from_disk = False
         """True to read all responses from disk, even if they are outdated."""
         self.busy_discussions: frozenset[Discussion] = frozenset()
-        """Spaces and change requests to which a write is, or will soon be, sent. Their responses are not fetched."""
+        """Spaces and change requests with writes that are sent now or soon. Their responses are not fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._needed_lists: dict[str, NeededResponse] = {}

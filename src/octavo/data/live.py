@@ -128,7 +128,7 @@ class Live:
         self._confirmed_count = 0
         """Number of writes that the server has confirmed, whether the outbox or `write` sent them."""
         self._unrefreshed_writes: list[Operation[Any]] = []
-        """Confirmed writes of the outbox whose changed responses are still to be fetched again."""
+        """Confirmed writes of the outbox. The responses that they changed have not been fetched again yet."""
         self._closed = False
         outbox.shown_state_of = self._shown_state_of
         outbox.done.add(self._on_write_done)

@@ -42,7 +42,7 @@ MAX_RECHECKED_HIDDEN = 2
 MAX_FAILED_POLLS = 6
 """Number of failed polls in a row after which the interval between polls does not grow any more."""
 MAX_FAILED_POLLS_OFFLINE = 1
-"""`MAX_FAILED_POLLS` while the server cannot be reached: Octavo then polls soon after the connection is back."""
+"""Replaces `MAX_FAILED_POLLS` while the server cannot be reached, so that Octavo polls soon after a reconnection."""
 MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose status a poll fetches one by one."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)

@@ -71,7 +71,7 @@ class SearchTerms:
 
     @property
     def whole_expression(self) -> str:
-        """FTS5 query that finds texts with the words next to each other."""
+        """FTS5 query that finds texts with all search words next to each other, in order."""
         return _phrase(" ".join(word for word, _ in self.words), self.words[-1][1])
 
     def ranges(self, text: str) -> tuple[Range, ...]:

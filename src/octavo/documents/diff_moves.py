@@ -350,7 +350,7 @@ class _KeptWords:
 
     def __init__(self) -> None:
         self.moved_count = 0
-        """Number of kept words in moved blocks. The result of `count_in_entries` does not include them."""
+        """Number of kept words in moved blocks. `count_in_entries` adds them here, and does not return them."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
         """Return the number of kept words that did not move. Add the kept words of moved blocks to `moved_count`."""

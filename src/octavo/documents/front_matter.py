@@ -51,8 +51,8 @@ class FrontMatterError(ValueError):
 
 
 def split_page(source: str) -> tuple[str, int]:
-    """Return the YAML of the front matter, and the position after it. ("", 0) if the page has no front matter, or if
-    its lines do not look like YAML."""
+    """Return the YAML of the front matter, and the position after the front matter. ("", 0) if the page has none, or if
+    the lines between its markers do not look like YAML."""
     start_match = _OPENING_LINE.match(source)
     end_match = _CLOSING_LINE.search(source, start_match.end(), _MAX_LENGTH) if start_match is not None else None
     if start_match is None or end_match is None:

@@ -154,7 +154,7 @@ class RunBuilder:
         self.add_text(collapsed_text.lstrip() if is_at_start else collapsed_text)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
-        """Open or close the element of a tag, or add its image or line break. A video or other media becomes a link."""
+        """Open or close the element of a tag, or add its image, line break or check box. Other media become links."""
         name = tag.name
         if name in _INVISIBLE_ELEMENTS:
             self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))

@@ -110,7 +110,7 @@ def link_base(page: Json) -> str:
 
 
 def space_index_of(revision: Revision, space_id: str, origins: Collection[str] = ()) -> links.SpaceIndex:
-    """Return the index of the pages and files of a space, for links. `origins` has origins of the platform's app."""
+    """Return the index of the pages and files of a space, for links. `origins` are origins of the platform's app."""
     pages = [
         (page.id, page.path, page.git.path if page.git else None if page.path else page.slug)
         for page in revision.walk()
@@ -221,7 +221,7 @@ def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[s
 
 
 def with_paths(pages: Pages) -> Pages:
-    """Return the tree with slugs that are unique among siblings, and with the paths that follow from them."""
+    """Return the tree with slugs that are unique among siblings, and with the paths that follow from the slugs."""
     home = home_page(pages)
     return _with_paths(pages, "", home["id"] if home else None)
 

@@ -376,8 +376,8 @@ class TwoVersionAnchors:
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:
-        """Return the beginnings of long texts that only the new version has, normalized and shortened like the results
-        of `quoted_text`."""
+        """Return the beginnings of long texts that only the new version has. The beginnings can be compared with the
+        results of `quoted_text`."""
         old, new = (
             {text[:_QUOTE_LENGTH] for _, text in side.leaves if len(text) >= _MIN_LENGTH}
             for side in (self._old, self._new)

@@ -228,7 +228,7 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the non-empty arguments of a tag as attributes. `names` maps attributes to arguments."""
+    """Return the non-empty arguments of a tag as attributes. `names` has the name of the argument by attribute."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
@@ -268,7 +268,7 @@ def _column(tag: Tag) -> DraftBlock:
 
 
 def _expandable(tag: Tag) -> DraftBlock:
-    """Read a tag `{% expandable %}`. The platform has no such tag, but some authors write it."""
+    """Return the block of a tag `{% expandable %}`. The platform has no such tag, but some authors write it."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
     return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())

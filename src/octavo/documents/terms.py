@@ -475,7 +475,7 @@ def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
 
 
 def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
-    """Return queries for a search index, as tuples of words. A page with the old term has all words of one query."""
+    """Return search index queries as tuples of words. A page with the old term has all words of at least one query."""
     queries: dict[tuple[str, ...], None] = {}
     for form in with_plural(change):
         queries[tuple(re.findall(r"[^\W_]+", form.old))] = None

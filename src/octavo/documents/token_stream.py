@@ -392,7 +392,7 @@ class _Markdown(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """Return the Markdown parser with all rules of the platform. Each `env` must come from `TokenStream`."""
+    """Return the Markdown parser with all rules of the platform. The rules need an `env` made by `TokenStream`."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin, inline=False)

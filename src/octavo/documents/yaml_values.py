@@ -41,11 +41,11 @@ class YamlValue:
     """A value in a YAML text, with its position."""
 
     line: int
-    """The first line of the value, counted from 1. For a value in an object, the line of its name."""
+    """The first line of the value, counted from 1. For a value in an object, the line of the field's name."""
     value: Any
     """The value as JSON."""
     column: int = 0
-    """The first column of the value, counted from 1. For a value in an object, the column of its name."""
+    """The first column of the value, counted from 1. For a value in an object, the column of the field's name."""
     text: str | None = None
     """The text of a scalar as written, to distinguish `007` from `7`. None for lists and objects."""
     fields: Mapping[str, YamlValue] = field(default_factory=dict)

@@ -107,7 +107,7 @@ def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
 
 
 def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> TableOfContents:
-    """Return a table of contents without the entries with these IDs. Children of such an entry take its place."""
+    """Return a table of contents without the entries with these IDs. A removed entry is replaced by its children."""
     result: TableOfContents = []
     for entry in entries:
         children = without_entries(entry.children, ids)

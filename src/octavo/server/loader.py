@@ -176,7 +176,7 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """The main content of a space loaded from a folder. It may have been edited since, and exported to the folder."""
+    """The main content of a space that was loaded from a folder. Later edits may have been exported to the folder."""
 
     main: Json
     layout: FolderLayout

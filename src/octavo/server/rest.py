@@ -147,7 +147,7 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Return a decorator that registers the function which checks and completes documents of the type `kind`."""
+    """Return a decorator for the function that checks and completes documents of the type `kind` before each save."""
     return _register(BEFORE_SAVE, kind)
 
 

@@ -46,7 +46,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
-    """Serve on 127.0.0.1 until a signal. `announce` gets the URL. Raises OSError if `port` is taken (0: a free one)."""
+    """Serve on 127.0.0.1 until a signal. `port` 0 is any free port. Pass the URL to `announce`. Raises OSError."""
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
         # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

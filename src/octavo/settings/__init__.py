@@ -74,7 +74,7 @@ class Settings:
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys that the user assigned, by command ID. The keys are separated by commas, as in Textual."""
     linters: tuple[Linter, ...] = ()
-    """Programs that check pages, in the order of the file."""
+    """Programs that check pages, in the order of `config.toml`."""
     hooks: tuple[Hook, ...] = ()
     """Programs that run at events such as `new-reply`, while the app is open."""
     commands: tuple[CustomCommand, ...] = ()

@@ -25,7 +25,7 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Placeholders in a custom command. The rule in `HOOK_PLACEHOLDERS` applies to them too."""
+"""Placeholders in a custom command. They follow the rule in the docstring of `HOOK_PLACEHOLDERS`."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")

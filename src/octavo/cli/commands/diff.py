@@ -37,8 +37,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed pages and files of the pulled folder. With `argument`, return only the changes of this file.
-    None if there is no such file or no folder, because `argument` may be a REF. Raises Failure."""
+    """Return the changes of the pulled folder, or only the changes of the file `argument`. None if `argument` is no
+    file of a pulled folder, so that it may be a REF. Raises Failure, also without folder and argument."""
     try:
         folder = find_pulled_folder()
     except Failure:

@@ -189,7 +189,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the entry ID of an unsent write, or the REF of any other row. Empty if the row has no space."""
+        """Return the entry ID of an unsent write. For other rows, return the REF, or an empty text if `at` is None."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

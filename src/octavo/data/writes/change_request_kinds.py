@@ -329,7 +329,7 @@ async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, pag
 
 
 def _canonical(value: str | bool | None) -> str:
-    """Return a page setting in a form that can be compared. Emoji become code points."""
+    """Return a page setting as text, to compare two settings. Emoji become code points. None and False become empty."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value

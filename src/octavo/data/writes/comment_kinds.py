@@ -225,7 +225,7 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 def find_created(
     attempt: WriteAttempt[Create] | WriteAttempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the item that a lost write has created, the oldest if several match. None if no item matches."""
+    """Return the oldest of `items` that a write whose response was lost may have created. None if no item matches."""
     op = attempt.op
     page = op.page if isinstance(op, Create) else None
     candidates = [

@@ -75,9 +75,9 @@ async def edit(
 async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created_revision: Revision | None
 ) -> tuple[str | None, str | None]:
-    """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
-    unknown. The overwritten revision is also None if there is none, or without `expected_revision`. If `head` or the
-    revision of the edit, `created_revision`, is None, fetch it."""
+    """Return the IDs of two revisions: the head after an edit, and the revision of another user that the edit
+    overwrote. An ID is None if unknown. The second ID is also None if nothing was overwritten, or if
+    `expected_revision` is None. If `head` or `created_revision` (the revision of the edit) is None, fetch it."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created_revision is None and head is not None:

@@ -237,7 +237,7 @@ MAX_OWN_FAILURES = 5
 MAX_BLOCKING_SEARCHES = 5
 """Number of failed searches after which a write no longer delays later writes."""
 MAX_WRITE_AGE = timedelta(hours=24)
-"""A write that is older is sent only if the user retries it."""
+"""A write that was requested longer ago is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
 ONCE_PREFIX = "once "
@@ -456,8 +456,8 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Record that the server has the change. `remote_id` is the ID of the created item, if any. `already_done` is True
-    if another user had made the same change. It is ignored after an earlier try, which may have made the change."""
+    """Return `entry` as done. `remote_id` is the ID of the created item, if any. `already_done` is True if another user
+    had made the same change. It is ignored if `entry` was tried before: that try may have made the change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)

@@ -390,7 +390,7 @@ class Outbox:
             self._worker.wake()
 
     async def send_now(self, max_wait: float = 2.0) -> None:
-        """End the undo delays, and wait up to `max_wait` seconds until the entries are sent."""
+        """End the undo delays. Wait up to `max_wait` seconds until all entries that can be sent now are sent."""
         await self._end_undo_delays()
         change_event = asyncio.Event()
         remove_observer = self.changed.add(change_event.set)

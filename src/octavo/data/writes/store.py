@@ -165,7 +165,7 @@ def operation_in(fields: Any) -> Operation[Any]:
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in `fields`, and its kind of write. Raises ValueError or LookupError if not storable."""
+    """Return the operation in `fields` and its kind. Raises ValueError or LookupError if the outbox cannot store it."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
@@ -285,7 +285,8 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return entries that pass `is_wanted`. Call `on_entry` for each. Empty if a `--once` key is used."""
+        """Store the entries that pass `is_wanted`, call `on_entry` for each of them in the same transaction, and return
+        them. If the `--once` key of an entry was used before, store nothing and return an empty tuple."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -248,7 +248,7 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of `url` in Markdown, even if it is escaped. Longer URLs with the same start do not count."""
+    """Yield the ranges of `url` in Markdown, also in escaped form. Skip longer URLs that begin with `url`."""
     after_pattern = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))
@@ -284,7 +284,7 @@ _FIELD_TYPES = {
     **dict.fromkeys(("hidden", "noIndex", "noRobotsIndex"), _SWITCH),
     "layout": _SECTION,
 }
-"""Types of the front matter fields of a page."""
+"""Types of the front matter fields of a page, by field name."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class ReferenceCheck:
     pages: Mapping[str, CheckedPage]
     """The pages whose anchors are checked, by their ID in `index`."""
     includes: Mapping[str, CheckedPage] | None = None
-    """Reusable content by path. None if these paths are unknown. Then includes are not checked."""
+    """Reusable content by path. None if the paths are unknown: includes are then not checked."""
     paths_outside_root: Collection[str] = frozenset()
     """Paths of files and folders outside the root of the pages."""
     page_paths: Collection[str] | None = None

@@ -100,7 +100,7 @@ class Folder:
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """The file names on disk in each folder, by their exact form and by their folded form."""
+    """For each folder, a table that finds a name on disk by its exact form and by its folded form."""
 
     @property
     def root_path(self) -> str:

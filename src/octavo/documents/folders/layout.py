@@ -298,7 +298,7 @@ _RESERVED_PATHS = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of an absolute URL or a path with an ID, which is rewritten even if the page has its Git path in the folder."""
+"""Start of an absolute URL or a path with an ID. These are rewritten even in pages that have their Git path."""
 
 
 @dataclass(frozen=True)

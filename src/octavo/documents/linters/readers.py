@@ -104,7 +104,7 @@ def _vale_replacement(action: Mapping[str, Any]) -> str | None:
 
 
 def read_sarif(text: str) -> Iterator[ReportedFinding]:
-    """Yield the findings of a SARIF log. Raises UnreadableReport."""
+    """Yield the findings of a SARIF log, without passed checks and suppressed findings. Raises UnreadableReport."""
     log = _object(_parse_report(text))
     if "runs" not in log:
         raise UnreadableReport("it has no runs")

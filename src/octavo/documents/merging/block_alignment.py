@@ -80,7 +80,7 @@ def _shift_hunk(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -
         shifts.insert(0, shifts[0] - 1)
     while shifts[-1] < after and blocks[start + shifts[-1]].key == blocks[end + shifts[-1]].key:
         shifts.append(shifts[-1] + 1)
-    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))  # Of equals, the last on each side.
+    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, -each))  # Of equal levels, take the last.
     return Hunk(*(position + shift for position in hunk))
 
 
@@ -175,7 +175,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a new block, without those of blocks that moved into it from outside of the blocks `old`."""
+    """Return the words of a new block, except the words of blocks that moved here from outside of the blocks `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:

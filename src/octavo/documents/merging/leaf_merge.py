@@ -203,7 +203,7 @@ def _count_sequences(sentences: Mapping[WordSequence, int]) -> Counter[WordSeque
 
 
 def word_sequences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
-    """Yield the word sequences in the text of blocks."""
+    """Yield every five adjacent words of each sentence in the blocks. For shorter sentences, see `WordSequence`."""
     return (each for sentence in _sentences(blocks) for each in _overlapping_sequences(sentence))
 
 
@@ -346,7 +346,7 @@ def _merge_columns(columns_of: list[list[Column]]) -> list[Column]:
 def _head_cells_of_new_columns(
     tables: Versions[SourceBlock], columns_of: list[list[Column]]
 ) -> dict[Column, list[str]]:
-    """Return the cells of each new column in the head of its table, one per line of the head."""
+    """For each new column, return its cells in the head of the table: one for each line of the head."""
     cells_of_columns: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns_of, strict=True):
         for index, column in enumerate(table_columns):

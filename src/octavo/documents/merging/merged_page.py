@@ -343,8 +343,8 @@ def read_marked_page(text: str, original_merge: MergedPage | None = None) -> Mer
 
 
 def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
-    """Add the `text` before a conflict to `children`. `gap` is the original white space after the text, None if
-    unknown. It replaces one blank line at the end of `text`. Other white space there is kept."""
+    """Add the `text` before a conflict, or at the end of the page, to `children`. `gap` is the original white space
+    after `text`, or None if unknown. If `text` ends with one blank line, `gap` replaces this line."""
     if not text:
         return
     stripped = text.rstrip("\n")

@@ -421,7 +421,7 @@ class _PageMerge:
         return _PageMerge(main, request, moves)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_moves(self, move: Move, block: SourceBlock, side: int) -> Conflict:
-        """Return the conflict at one of the two positions to which the sides moved a block. Only `side` has text here."""
+        """Return the conflict at the position to which `side` moved `block`. Only `side` has text in this conflict."""
         base, other, text = move.base, move.other[0], block.source
         if move.first_added is None and base.name == block.name == other.name:
             merged_content = self._merge_block(Versions(base, *_main_and_request(block, other, side)))

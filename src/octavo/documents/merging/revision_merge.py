@@ -35,8 +35,8 @@ class TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parent_ids(pages))
 
     def children(self, page_ids: Container[str]) -> dict[str | None, list[str]]:
-        """Return the IDs of the child pages by parent, for the pages in `page_ids` only. The parent is the nearest
-        ancestor in `page_ids`. None stands for the root."""
+        """Return the IDs of the pages in `page_ids` by parent, in order. The parent is the nearest ancestor in
+        `page_ids`, or None if there is no such ancestor."""
         child_ids: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent_id: str | None) -> None:

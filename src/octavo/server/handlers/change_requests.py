@@ -174,7 +174,7 @@ def _list_contributors(op: change_requests.ListContributors, context: RequestCon
 
 
 def _contributions(context: RequestContext, change_request: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the user ID, and the type, date and count, of each contribution: a user's edits, a comment, or a reply."""
+    """Yield a user ID and JSON (type, date, count) for all edits of a user, for each comment, and for each reply."""
     for user_id, edits in change_request["editors"].items():
         yield user_id, {**edits, "actionType": "edit"}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"

@@ -387,8 +387,8 @@ class Octavo(Shell):
         self.typed_text.ignore()
 
     def show_view(self, view: str) -> None:
-        """Switch to a view by its mode, such as `changes`. If the view is open, close the screens on top of it. For
-        `organization`, open the menu of organizations. Do nothing without a session."""
+        """Switch to the view with the mode `view`, such as `changes`. If this view is open already, close the screens
+        on top. For `organization`, open the menu of organizations. Do nothing without a session."""
         if self._session is None:
             return
         if view == "organization":

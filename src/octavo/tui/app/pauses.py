@@ -163,7 +163,7 @@ class Preloading:
         self._has_begun = False
 
     def begin(self) -> None:
-        """Import `PRELOADED_MODULES` soon, in a thread. Later calls do nothing. A headless app imports nothing."""
+        """Import `PRELOADED_MODULES` in a thread once Octavo is idle. Later calls and headless apps import nothing."""
         if not self._has_begun and not self._app.is_headless:
             self._has_begun = True
             importer = Thread(target=self._import_modules, daemon=True, name="octavo-preload")

@@ -257,7 +257,7 @@ class StartView(Protocol):
 
 
 class PictureRecorder:
-    """Takes a picture of the first view for the next start. Deletes it if the next start will look different."""
+    """Takes a picture of the first view for the next start. Deletes the picture if the next start will differ."""
 
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture

@@ -30,7 +30,7 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """After this many seconds without a key, the next key no longer belongs to the text that was typed before."""
 CHECK_INTERVAL = 0.05
-"""Seconds to wait for a callback or a task before the next check. A removed widget may have lost the callback."""
+"""Maximum seconds to wait for a callback or a task before checking again. A removed widget never calls back."""
 MAX_LOOP_WAIT = 3.0
 """After this many seconds, ctrl+q no longer waits for a message loop that does not react."""
 

@@ -168,7 +168,7 @@ class MemberCompletions(Completions[User]):
         return [(each, matched) for each, matched in sorted(matches, key=lambda each: -round(each[1].score))]
 
     def final_value(self, typed: str) -> User | str | None:
-        """Return `typed` if it ends with a space and matches no member. None to keep the list open."""
+        """Return `typed`, which closes the list, if it ends with a space and no member matches. Otherwise None."""
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 

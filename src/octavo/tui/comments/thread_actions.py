@@ -340,7 +340,7 @@ def thread_label(comment: Comment) -> str:
 
 
 def short_quote(text: str) -> str:
-    """Return the first words of a text, such as `“Is this still true?”`. Quotation marks in the text become single."""
+    """Return the first words of a text, such as `“Is this still true?”`. Inner quotation marks become single ones."""
     return f"“{shorten(one_line_text(text).translate(_SINGLE_QUOTES), _QUOTE_LENGTH)}”"
 
 

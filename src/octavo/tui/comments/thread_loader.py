@@ -28,7 +28,7 @@ from octavo.tui.widgets.delay import Delay
 BATCH = 100
 """Number of spaces, and of change requests of each status, whose threads are loaded in one step."""
 SHOW_DELAY = 0.5
-"""Seconds for which the list waits for more responses while some have not arrived, so that it is rebuilt less often."""
+"""Seconds that the list waits for more responses before it is rebuilt, if some responses have not arrived."""
 
 PageKey = tuple[ChangeRequestRef, str]
 

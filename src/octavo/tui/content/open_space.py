@@ -321,7 +321,7 @@ class OpenSpace(SpacePanes):
         self.threads.draw()
 
     def _open_requested_page(self) -> None:
-        """Open the requested page. If the current page tree does not list the page, show a message."""
+        """Open the requested page if the tree is loaded. If the current tree does not list the page, show a message."""
         requested, pages, space = self._requested_page, self.pages, self.space
         if requested is None or pages is None or space is None:
             return

@@ -44,7 +44,7 @@ _move_by = lazy("octavo.tui.content.space_changes:move_by")
 
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
-"""Notes in the list of threads about blocks that have changed, by kind of change."""
+"""Note on a thread whose block has changed, in the list of threads, by kind of change."""
 DEEPEST_OUTLINE_LEVEL = 3
 
 
@@ -287,7 +287,7 @@ class ReadingHistory:
         return pages.find(str(name)) if name else None
 
     def save_soon(self) -> None:
-        """Save the reading position after `SAVE_DELAY` seconds."""
+        """Save the reading position after `SAVE_DELAY` seconds, unless a save is already scheduled."""
         self._save_delay.start_once(SAVE_DELAY, self.save)
 
     def save(self) -> None:

@@ -399,10 +399,10 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Follow `op` as `Subscriptions.follow` does. None ends the subscription. After the session has ended, any
-        other `op` is ignored."""
+        """Call `Subscriptions.follow`, which ends the subscription of `slot` if `op` is None. After the end of the
+        session, ignore an `op` that is not None."""
         if op is not None and not self.shell.has_session:
-            return  # This callback was called after the end of the session.
+            return  # A callback called `follow` after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
@@ -419,7 +419,7 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select the thread of `comment`. Return False if this view cannot show it, or if it was deleted (None)."""
+        """Select the thread of `comment` (None if deleted). Return False if this view has no such thread."""
         return False
 
     def go_to_block(self, at: Discussion, page_id: str | None, block_key: str) -> bool:

@@ -280,8 +280,8 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The server also counts the texts of reviews, which are
-        subtracted if their number is known."""
+        """Return the number of open threads of a change request. The server's count includes the texts of reviews. This
+        method subtracts these texts if their number is known."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def count_review_summaries(

@@ -79,8 +79,8 @@ async def choose_target(
 
 
 async def remembered_request(app: Shell, space: SpaceRef, key: str) -> ChangeRequest | None:
-    """Return the change request whose ID the saved state has under `key`. None if there is none, if it is merged or
-    archived, or if you cannot see it."""
+    """Return the change request whose ID is stored under `key` in the saved state. None if no ID is stored, if the
+    change request is merged or archived, or if you cannot see it."""
     request_id = app.session.state.get_value(key)
     if not isinstance(request_id, str):
         return None

@@ -174,7 +174,7 @@ def mark_unread(app: Shell, selected: SelectedRows) -> None:
 
 
 def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
-    """Return the unsent drafts and pending comments in the rows."""
+    """Return the unsent drafts and pending comments of the selected rows."""
     index = app.workspace.unsent.index
     texts: list[UnsentText] = []
     for row in selected.rows:

@@ -108,7 +108,7 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
 
 
 def row_headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
-    """Return the heading of each group of rows, by reason, or by space ID if `order` is `space`. Empty for `newest`."""
+    """Return the headings of groups by reason, or by space ID if `order` is `space`. Empty if `order` is `newest`."""
     if order == "newest":
         return {}
     if order == "space":

@@ -284,7 +284,7 @@ class DiffNavigation:
     # Threads, changes and collapsed lines
 
     def go_to_next_thread(self, step: int) -> None:
-        """Go to the next open thread (1) or to the previous one (-1), even if it is on another page."""
+        """Go to the next (1) or previous (-1) open thread on any page. If a source diff hides it, tell the user."""
         if self.contents.shows_source and self.contents.has_open_threads:
             explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):

@@ -257,8 +257,8 @@ class FindBar(PanePart):
         return self._selected_match.chunk_index if self._selected_match is not None else -1
 
     def content_changed(self, *, match_chunk_index: int = -1) -> None:
-        """Search again, because the page has changed. `match_chunk_index` is the new index of the chunk of the selected
-        match. If it is -1, the chunk is found by the key of its block."""
+        """Search again, because the page has changed. `match_chunk_index` is the new index of the chunk with the
+        selected match. If the index is -1, the chunk is found by the key of the block."""
         if (match := self._selected_match) is not None:
             if match_chunk_index < 0:
                 match_chunk_index = self.viewport.contents.find_chunk_index(match.chunk_index, match.path[0].key)

@@ -139,7 +139,7 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Line of JSON before the pixels. Untrusted: a malicious image may control the child process that prints it."""
+    """JSON that a child process prints before the pixels. Untrusted: a malicious image may control the process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""

@@ -450,8 +450,8 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
-    """Return the table header to show at the top of the pane if `top` is the first visible line. `NO_HEADER` if that
-    line is not in a table, or if the header is visible anyway or too tall."""
+    """Return the table header to show at the top of the pane if `top` is the first visible line. `NO_HEADER` if `top`
+    is not in a table, or if the table header is visible anyway or too tall."""
     if not len(viewport.virtual_lines):
         return NO_HEADER
     chunk_index, line_index = top

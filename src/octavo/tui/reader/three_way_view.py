@@ -91,7 +91,7 @@ class ConflictContents(Contents):
 
     @property
     def count(self) -> int:
-        """Number of conflicts. A conflict about moved text counts once."""
+        """Number of conflicts. A conflict about moved text is shown several times, but counts once."""
         return len(self._numbers)
 
     def number_of(self, conflict: ConflictView | PageConflict) -> int:

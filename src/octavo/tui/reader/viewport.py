@@ -433,7 +433,7 @@ class Viewport:
         return max(0, lines - lines_between(self.virtual_lines, top_before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a line. Negative if it is above the pane. Counting stops at about `max_rows`."""
+        """Return the row of the line at `position`, negative above the pane. Stop counting at about `max_rows` rows."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:

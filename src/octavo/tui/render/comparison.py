@@ -410,7 +410,7 @@ def collapse_unchanged(
 
 
 def _line_limits(items: Sequence[ChunkInSections], context_size: ContextSize) -> list[int | None]:
-    """Return the `DiffChunk.line_limit` of each chunk, as `context_size` demands. None for a collapsed chunk."""
+    """Return the `DiffChunk.line_limit` of each chunk for this `context_size`. None for a collapsed chunk."""
     context_count, is_brief = context_size.block_count, context_size.is_brief
     distances_since_change = _distances_from_last_change(items)
     distances_until_change = _distances_from_last_change(items[::-1])

@@ -26,7 +26,7 @@ from octavo.tui.render.block_slices import is_long, whole_block
 from octavo.tui.render.threads import ThreadSummary
 
 _SCATTERED_KIND = "footnotes"
-"""Kind of the block that contains all footnotes, whose source lines may be anywhere on the page."""
+"""Kind of the block that contains all footnotes. The source lines of footnotes may be anywhere on the page."""
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def _displayed_text(text: str) -> str:
 def _marked_code(
     tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
 ) -> list[StyledText]:
-    """Return a line of code with syntax colors, and with the styles of `words`: pairs of style and text."""
+    """Return a line of code with the syntax colors of `tokens` (kind, text) and the styles of `words` (style, text)."""
     marks = iter(words)
     mark, marked_text = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []

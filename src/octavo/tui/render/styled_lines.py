@@ -62,7 +62,7 @@ class StyledText(NamedTuple):
     is_decoration: bool = False
     """True for text that is not in the page, such as borders and bullets. Such text is not searched or copied."""
     hidden: HiddenText | None = None
-    """For the sign at the edge of a wide line, the text that is scrolled out of view there. Otherwise None."""
+    """Text that is scrolled out of view at this sign, which is at the edge of a wide line. None for other pieces."""
 
 
 def decoration(text: str, style: Style = PLAIN, clickable: Clickable | None = None) -> StyledText:

@@ -48,7 +48,7 @@ class ThreadSummary:
     new_page_title: str = ""
     """Title of the page to which the commented words were moved. Empty if they were not moved to another page."""
     quote: str = ""
-    """Text that was commented on. Empty if it is shown right above."""
+    """Text that was commented on. Empty if the text is shown right above the thread."""
     is_pending: bool = False
     """True for a comment in a review that is not submitted yet. `age` then says so."""
     is_review: bool = False

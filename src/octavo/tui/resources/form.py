@@ -48,8 +48,8 @@ _LONG_FORM = 4000
 
 
 def open_form(request: FormRequest) -> None:
-    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft. If the form is already
-    being sent, tell the user instead, because its draft would be sent a second time."""
+    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft. If the form is still
+    being sent, tell the user instead of opening the draft, which could then be sent a second time."""
     if request.draft_name in request.shell.forms_being_sent:
         request.shell.explain(f"The form “{request.title}” is still being sent. Try again in a moment.")
         return

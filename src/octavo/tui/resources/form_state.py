@@ -76,7 +76,7 @@ def is_path(text: str | None) -> bool:
 
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
-    """Return the `text` of a field as it is validated. The path of an import becomes a URL, as the API expects."""
+    """Return the text to validate for a field. A file path in an import field becomes a URL, as the API expects."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )

@@ -177,7 +177,7 @@ class RequiredPermissions:
     on_item: bool = False
     """True if `update` and `delete` are permissions on the item itself. False if they are permissions on its parent."""
     parent_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission that a new item needs in its chosen space or collection, by form field: `{"parent": "create"}`."""
+    """Permission needed in the space or collection that is chosen in a form field, by field: `{"parent": "create"}`."""
     allows_leaving: bool = False
     """True if users need no permission to remove themselves, for example from a team."""
 

@@ -381,7 +381,7 @@ def _delete_label(selection: Selection) -> str:
 
 
 def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], None]) -> None:
-    """Ask by which column to sort, and sort the table. `on_change` shows the new order."""
+    """Ask by which column to sort, sort the table, and call `on_change`."""
     default_order = "Default order"
     current_note = "current · press enter to reverse the order"
     choices: list[Choice[ResourceColumn[Any] | str]] = [

@@ -85,7 +85,7 @@ def open_create_form(
 
 
 def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, item: Any, action: Action[Any]) -> None:
-    """Open the form of an action, such as an upload."""
+    """Open the form of an action on `item`, such as an upload."""
     item_arguments, name = resource.arguments_for(arguments, item), resource.title(item)
 
     def on_sent(form: SubmittedForm) -> None:
@@ -254,8 +254,8 @@ def _undo_of(title: str, sends: Sequence[_Send], message: str) -> DirectUndo:
 def _undo_edit_if_unchanged(
     live: Live, resource: Resource[Any], arguments: Arguments, item: Any, undo: Operation[Any], response: Any
 ) -> _Send:
-    """Return a function that sends `undo`. It sends nothing if the item now differs from `response`, the item that the
-    edit returned, in a field that `undo` sets. If the edit returned no item, it always sends `undo`."""
+    """Return a function that sends `undo`. The function sends nothing if a field that `undo` sets has changed since the
+    edit, which returned the item `response`. If the edit returned no item, the function always sends `undo`."""
     failure_prefix = f"Could not undo the change to {resource.title(item)}"
 
     send_undo = partial(send_unchecked, live, undo, failure_prefix)

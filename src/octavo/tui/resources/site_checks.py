@@ -63,7 +63,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects. If `responses` has the site structure, each broken redirect is a `MarkedRedirect`."""
+    """Return the redirects. If `responses` has the site structure, a broken redirect becomes a `MarkedRedirect`."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects

@@ -49,7 +49,7 @@ class SitePartRow(Model):
 
 
 def title_of(part: SitePart) -> str:
-    """Return the title of a part. Without a title, return the title of its space, else its ID, else `Untitled`."""
+    """Return the title of a part, else of its space (for a site space), else the ID of the part, else `Untitled`."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
@@ -218,7 +218,7 @@ def _with_children(part: SitePart, children: tuple[SitePart, ...]) -> SitePart:
 
 
 def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with `part` as the default section, or as the default of the spaces beside `part`."""
+    """Return the structure with `part` as the default: of all sections, or of the site spaces with the same parent."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[SitePart]) -> tuple[SitePart, ...]:

@@ -183,7 +183,7 @@ class DetailLoader:
         self._load_delay = Delay(view)
 
     def clear(self) -> None:
-        """Forget the loaded details, because they may be outdated."""
+        """Stop loading, and forget the loaded details, because they may be outdated."""
         self._loaded_values.clear()
         self._stop()
 

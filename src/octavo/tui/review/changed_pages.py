@@ -351,7 +351,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare the `pages` that have no diff yet, in the background. Replaces the queue of an earlier call."""
+        """Compare the `pages` that have no diff yet, in the background. Drop pages that an earlier call queued."""
         if self._revisions is None or self._revisions.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_compared(page))

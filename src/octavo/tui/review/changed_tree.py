@@ -184,7 +184,7 @@ class ChangedTree:
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def _kind_lines(self) -> list[str]:
-        """Return lines such as `This page: 2 numbers, 1 link`, and blank lines that keep the height of the title."""
+        """Return lines such as `This page: 2 numbers, 1 link`, and blank lines so that the title keeps its height."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
@@ -233,7 +233,7 @@ class ChangedTree:
 
     def next_key(self, step: int) -> str | None:
         """Return the key of the next page with changes or comments, or of the previous page if `step` is -1. With a
-        filter, only pages that the tree shows count. None if there is no such page."""
+        filter, skip pages that the tree does not show. None if there is no such page."""
         tree = self.widget
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
         return next((key for key in keys_beyond(keys, self.key, step) if key in self._reading_order), None)
@@ -248,7 +248,7 @@ class ChangedTree:
         return None if self._comparison.new_pages else StillLoading("The pages are still loading.")
 
     def load_marks(self) -> None:
-        """Load which pages you viewed. A page that changed since then loses its mark."""
+        """Load which pages you viewed. Pages that changed after you viewed them lose their marks, in the background."""
         earlier_revision = self.marks.load(self._comparison.change_request.revision or "")
         if earlier_revision is not None:
             self._comparison.replace_worker("marks", partial(self._keep_marks_since, earlier_revision))

@@ -65,7 +65,7 @@ class ConflictedPage:
     source: str = field(default="", repr=False)
     """Current Markdown of the page. Empty for the conflicts of a draft."""
     fields: FieldValues = field(default_factory=dict)
-    """Conflicting page fields, such as the title. The choice for the first conflict also decides these fields."""
+    """Conflicting page fields, such as the title. The choice for the first of `conflicts` also decides these fields."""
     is_unmarked: bool = False
     """True if the text has no conflict markers. Octavo then found the conflicts by merging the versions itself."""
     main: str | None = field(default=None, repr=False)

@@ -558,7 +558,7 @@ class DraftConflicts(RequestConflicts):
         return OpenConflicts(self._draft.revision_id, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Store the draft with the choices applied. On success, forget the choices, call `close` and send the text."""
+        """Save the draft with `choices` applied. If saved, forget them, pass the page to `close`, and send the text."""
         (page,) = conflicts.pages
         choices_by_name = choices.by_name
         text = page.text(choices_by_name, self.label)

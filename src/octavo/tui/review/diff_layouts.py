@@ -39,7 +39,7 @@ NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
 MAX_TEXT = 400_000
-"""Maximum number of characters of all loaded pages. Above it, the pages farthest from the cursor are dropped."""
+"""Maximum number of characters of all loaded pages. With more, the pages farthest from the cursor are dropped."""
 _LAYOUT_KEY = "continuous diff"
 
 

@@ -225,7 +225,7 @@ class PagesWithMarkers:
 
 
 async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> PagesWithMarkers:
-    """Find the changed pages with new conflict markers. Only the first `MAX_MARKER_PAGES` are read. Raises ApiError."""
+    """Return changed pages with new conflict markers. Only the first `MAX_MARKER_PAGES` are read. Raises ApiError."""
     existing_ids = [page for page in changed_ids if page in trees.titles]
     texts = await load_texts(live, trees.head, existing_ids[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
@@ -334,7 +334,7 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return True if one of `sources`, the start paths of all redirects, ends with `path`."""
+    """Return whether one of `sources`, the start paths of redirects, ends with `path`. False if `path` is empty."""
     path_end = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(path_end) for source in sources) if path_end else False
 

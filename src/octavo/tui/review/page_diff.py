@@ -226,7 +226,7 @@ class PageDiff:
         return self.all_pages.is_on or page_key == self._pages.key
 
     def show(self) -> None:
-        """Show the current page. Cancel the pending jump if the user selected another page."""
+        """Show the current page. Cancel the pending jump if the user has selected a page other than its target."""
         earlier_key = self._layout.shown_key
         self._layout.show()
         shown_key = self._layout.shown_key
@@ -422,7 +422,7 @@ class PageDiff:
 
     @property
     def page_threads(self) -> tuple[Comment, ...]:
-        """The threads on the current page."""
+        """The threads on the current page. Empty if no page is selected."""
         change = self._pages.selected
         return self._threads_of(change) if change is not None else ()
 

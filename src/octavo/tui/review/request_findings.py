@@ -330,7 +330,7 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed_ids: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[InfoRow, ...]:
-    """Return a row about the linters. Empty without linters. Findings, failures and unchecked pages block the merge."""
+    """Return a row about the linters, if the space has any. Findings, failures and unchecked pages block the merge."""
     chosen_linters = linters_for(linters, space.title, space.id)
     if not chosen_linters:
         return ()

@@ -167,7 +167,7 @@ def first_line(
     change_request: ChangeRequest, space_title: str, signs: Sequence[tuple[str, str]], width: int
 ) -> Content:
     """Return the first line in the view of a change request: number, title, `space_title`, author, age and `signs`. If
-    `width` cells are too few, space and author are left out, then the age, and the title is cut."""
+    `width` is too small, leave out the space and the author, then also the age, then cut the title."""
     age_text = (
         merged_text(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     )

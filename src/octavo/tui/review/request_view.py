@@ -83,8 +83,8 @@ class RequestHead:
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, counts_again: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each review. Unless `counts_again`, skip
-        reviews whose count is known."""
+        """Draw the reviews, and count the pages that changed after each review that is not outdated. Unless
+        `counts_again`, count only for the reviews without a count."""
         if counts_again:
             self._changed_since.clear()
         self.draw()

@@ -69,7 +69,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the page text and the changed settings after `choice`. The text is empty if the page is deleted.
+        """Return the page text and the changed settings after `choice`. The text is empty if `choice` deletes the page.
         If `choice` is None, the new value of each setting is `not resolved`."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])

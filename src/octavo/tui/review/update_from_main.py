@@ -369,7 +369,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         self._show()
 
     def close(self) -> None:
-        """Go back to the update dialog."""
+        """Go back to the update dialog, and call `on_close`."""
         self.app.pop_screen()
         self._on_close()
 

@@ -350,7 +350,8 @@ def _wait_for_enter(command: Sequence[str], path: Path, last_text: str | None) -
 
 
 def with_line_ends_of(original: str, edited: str) -> str:
-    """Return `edited` with the line endings of `original`, unless these are mixed, and with any byte order mark."""
+    """Return `edited` with the byte order mark and the line endings of `original`. If `original` is empty, or if its
+    line endings are mixed and its text has changed, keep the line endings of `edited`."""
     if original.startswith("\ufeff") and not edited.startswith("\ufeff"):
         edited = f"\ufeff{edited}"
     if edited.replace("\r\n", "\n") == original.replace("\r\n", "\n"):

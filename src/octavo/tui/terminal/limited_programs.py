@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 MAX_OUTPUT_BYTES = 4 << 20
 _MAX_FILE_BYTES = 64 << 20
-"""Maximum size in bytes of a file that a program may write. Only limited on Linux."""
+"""Maximum size in bytes of a file that a limited program may write. Only enforced on Linux."""
 _MAX_ERROR_BYTES = 4096
 _CHUNK_BYTES = 1 << 16
 _DRAIN_SECONDS = 1.0

@@ -41,7 +41,7 @@ from octavo.tui.terminal.textual_internals import add_bindings, crash, is_fully_
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS = "LISTS"
-"""Heading in the help of a view for commands that every list has."""
+"""Heading, in the help of a view, of the commands that every list has."""
 NAVIGATION = "NAVIGATION"
 """Last heading in the help of a view, for `CURSOR_COMMANDS`."""
 CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")

@@ -137,7 +137,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.keys: Sequence[Hashable] = ()
         """Keys of the items that the list shows, in order."""
         self.first_lines: Sequence[int] = range(0)
-        """Line number at which each item begins."""
+        """Number of the line at which each item begins, counted from 0."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
         """Headings and blank lines between items, by line number. Each has a text at the left and one at the right."""
@@ -182,7 +182,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
-        """Move the cursor to the item with this key. Return False if the list does not show it."""
+        """Move the cursor to the item with this key. Return False if the list does not show this item."""
         try:
             index = self.keys.index(key)
         except ValueError:
@@ -623,7 +623,7 @@ class ItemPainter:
         self._cache.pop(index, None)
 
     def strips_of_rows(self, rows: range) -> list[Strip]:
-        """Return the strips for these rows of the screen."""
+        """Return the strips for these visible rows of the list, counted from the top of the widget."""
         widget = self._list
         if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters

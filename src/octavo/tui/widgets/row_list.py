@@ -302,7 +302,7 @@ class RowSelection(Generic[T]):
             self.rows.move(1)
 
     def toggle_all(self) -> None:
-        """Select all selectable rows that are shown. If all of them are selected, deselect all, even hidden ones."""
+        """Select all selectable rows that are shown. If all are selected already, deselect all, even hidden rows."""
         all_keys = self._selectable_keys(self.rows.items)
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 

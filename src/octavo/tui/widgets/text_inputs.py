@@ -121,7 +121,7 @@ class TextEditor(TextArea):
             self._paste(self.app.clipboard)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Return the location of the matching bracket. None if there is no such bracket, or if the text is long."""
+        """Return the location of the matching bracket. None if there is none, or if the text is too long to search."""
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:

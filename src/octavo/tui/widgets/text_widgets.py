@@ -93,7 +93,7 @@ class InfoTable(Widget):
 
 
 class ChangingText(Static):
-    """A `Static` that does nothing if the new content equals the old. It requests a layout only if its size changes."""
+    """A `Static` that ignores an update with equal content. It requests a layout only if its size changes."""
 
     # With width 0, the text would have no height, and a scroll bar would appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
@@ -203,7 +203,7 @@ class LoadingMessage:
 
 
 def empty_lines(sentence: str, hint: str) -> list[Content]:
-    """Return the lines of an empty list. `sentence` says that it is empty, `hint` what the user can do."""
+    """Return the lines of an empty list. `sentence` says that the list is empty, `hint` what the user can do."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
         lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
