@@ -10,6 +10,7 @@ import octavo
 NAMES = {
     "ages of blocks",
     "base ",
+    "conflict ",
     "continuous diff",
     "count of the inbox",
     "deleted spaces",
