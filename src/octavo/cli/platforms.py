@@ -88,7 +88,7 @@ def update_folder(folder: PlatformFolder, pages_folder: Path, on_progress: Calla
 
 
 def space_id_of_folder(folder: PlatformFolder, pages_folder: Path) -> str | None:
-    """Return the ID of the space of a folder. None if it was never loaded, or the space was deleted. Raises OSError."""
+    """Return the ID of the space loaded from `pages_folder`. None if not loaded yet, or if deleted. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         return _loaded_space_id(RequestContext(store), pages_folder)
 

@@ -44,7 +44,7 @@ _MIN_QUOTE_LENGTH = 4
 _MIN_SIMILAR_QUOTE_LENGTH = 20
 _MIN_SIMILARITY_PERCENT = 80.0
 _MIN_SIMILARITY_LEAD_PERCENT = 5.0
-"""Minimum lead in similarity of the most similar block over the second."""
+"""Minimum lead in similarity of the most similar block over the second, in percentage points."""
 _MIN_LENGTH_SHARE = 0.7
 """Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000

@@ -163,7 +163,7 @@ def _new_note(note: Note, page: Page, found: FoundBlock) -> NewNote:
 
 
 def _comment_text(note: Note, found: FoundBlock) -> str:
-    """Return the Markdown of the proposed comment. For an old or uncertain block, it begins with the note's quote."""
+    """Return the Markdown of a comment. Begin with the note's quote if the block is uncertain or of the old version."""
     is_sure = found.match_kind != "likely" and found.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:

@@ -295,8 +295,8 @@ def _profile_name_for(saved_profiles: Profiles, origin: str, user: User) -> str:
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store a token in the keyring, or if `insecure`, in a file. Return the store, and why the keyring failed, else an
-    empty text. The store `session` means not stored. Raises StoreTimeout."""
+    """Store a token in the keyring, or if `insecure`, in a file. Return the store and an empty text. If the keyring
+    fails, store nothing, and return `session` and the reason. Raises StoreTimeout."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""

@@ -67,7 +67,7 @@ class _Edit:
 
 
 class DraftRemoval(NamedTuple):
-    """Two functions that delete a draft together with another change."""
+    """Two functions that delete a draft when another change is saved, such as adding the text to the outbox."""
 
     delete: Transaction[None]
     """Deletes the draft on disk, in the transaction of the other change."""
@@ -302,7 +302,7 @@ def store_text(db: sqlite3.Connection, namespace: str, key: str, text: str, now:
 
 
 def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
-    """Delete the version that `store_unsent_text` has stored, unless the user has edited it since."""
+    """Delete the version of the draft `key` that `store_unsent_text` stored, unless the user has edited it."""
     _delete_version_of(db, namespace, key, _RETURNED_PREFIX + entry_id)
 
 

@@ -130,8 +130,8 @@ class InboxLoader:
         """The rows that this or an earlier run has stored on disk. None if no rows are stored."""
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now, and after each change of the inbox. Returns a function that ends the
-        subscription. Without subscribers, no requests are sent."""
+        """Call `callback` now, and after each change of the inbox. Return a function that ends the subscription.
+        Without subscriptions, no requests are sent."""
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
             if self._stored_rows is None and (packed := self._live.cache.read_derived(self._cached_as)) is not None:

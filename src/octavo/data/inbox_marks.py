@@ -98,7 +98,7 @@ class InboxMarks:
         return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the done marks that were set at or after `since`, the newest first. Their rows may no longer exist."""
+        """Return the done marks set at or after `since`, the newest first. The inbox rows may no longer exist."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 

@@ -27,7 +27,7 @@ from octavo.data.database import (
 from octavo.data.sync_queue import Version
 
 FILE_NAME = "cache-v1.db"
-"""Name of the cache file. Increase its number when a table changes. A new table needs no new number."""
+"""Name of the cache file. Increase the number in the name when a table changes, but not for a new table."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,

@@ -76,7 +76,7 @@ class NeededResponse:
     max_age: timedelta | None = None
     """A cached response older than this is fetched again. None if the age does not matter."""
     needs_cached_value: bool = False
-    """True if the planner also gets a cached value, which leads to further needed responses."""
+    """True if the planner also gets the value from the cache, because other needed responses depend on this value."""
     min_items: int = 0
     """Number of items of a list to load. 0 loads the first page only."""
     is_unverified: bool = False

@@ -183,7 +183,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the look IDs of blocks that occur once in each version, and are long enough to be recognized elsewhere."""
+    """Return the `look_id`s of blocks that occur once in each version, and are long enough to count as moved."""
     old_look_ids, new_look_ids = [node.look_id for node in old], [node.look_id for node in new]
     common_ids = set(old_look_ids).intersection(new_look_ids)
     if not common_ids:

@@ -67,9 +67,8 @@ def with_new_notation(operation: Node) -> Node:
 
 
 def join_rewritten_operations(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Return `drafts`, with removed API operations joined with the blocks that replaced them. If no removed operation
-    was replaced, added API operations are joined with the blocks that they replaced. `drafts` has only drafts of added
-    and removed blocks."""
+    """Return `drafts`, which has only removed and added blocks. Join each removed API operation with the blocks that
+    replaced it. If no removed operation was replaced, join each added operation with the blocks that it replaced."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [

@@ -21,7 +21,7 @@ from octavo.documents.sequences import most_similar, text_similarity
 
 CONTAINERS, _SERIES = kinds_with("container"), kinds_with("series")
 _FRAMES = CONTAINERS - UNMARKED_CONTAINERS - kinds_with("part")
-"""Containers that are removed or added as a whole if no text of them is kept."""
+"""Kinds of containers that are removed or added as a whole if none of their texts is in both versions."""
 _MIN_KEPT_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5

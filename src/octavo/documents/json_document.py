@@ -77,7 +77,7 @@ class _Node:
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.take_nodes()]
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
-        """Give the draft the key of this node, mark it as plain text, and return it."""
+        """Give `draft` the key of this node, mark `draft` as plain text, and return `draft`."""
         draft.key, draft.is_plain_text = as_text(self.raw.get("key")), True
         return draft
 

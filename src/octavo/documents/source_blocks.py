@@ -286,7 +286,8 @@ def read_page(text: str) -> SourceBlock:
 
 
 def _split_after_blocks(lines: list[str]) -> Iterator[str]:
-    """Yield lines, split after the end tag of a block. Code stays whole, and text with tags, except one at its end."""
+    """Yield `lines`. Split a line after the end tag of a block if text follows. Do not split lines of code, or if the
+    text has `{%` tags, except a single tag at the end of the text."""
     code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
     for number, line in enumerate(lines):
         end_of_block = _END_OF_BLOCK.match(line) if number not in code_lines else None

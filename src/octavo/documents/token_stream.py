@@ -340,7 +340,7 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formula_ends_in(self, start: int, end: int) -> list[int]:
-        """Return the positions of formula ends from `start` to the first at or after `end`, relative to `start`."""
+        """Return where formulas end, from `start` to the first end at or after `end`, as offsets from `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 

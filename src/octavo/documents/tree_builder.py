@@ -336,7 +336,7 @@ class Builder:
 
     def _lines_of_next_token(self) -> tuple[int, int]:
         """Return the line range of the next token that has a line range (a footnote has none). If the next
-        `_MAX_LOOKAHEAD` tokens have none, return `_lines`."""
+        `_MAX_LOOKAHEAD` tokens have none, return `_lines`, the range of the token before."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )

@@ -374,8 +374,8 @@ Report = Callable[[str], object]
 
 
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
-    """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError, NotPulled,
-    or FolderInUse if files are changed while they are merged."""
+    """Merge the content from `reader` into a folder. `report` gets sentences about the progress. Raises ApiError,
+    OSError, NotPulled, or FolderInUse if files are changed while they are merged."""
     revision = await reader.revision()
     if revision.id == folder.revision_id and folder.files and not folder.skipped_ids:
         paths_by_id = {file.id: file.path for file in folder.files.values() if file.id}

@@ -177,7 +177,7 @@ class PagePlacement:
     parent_id: str | None
     """ID of the parent page. None for a page at the top level."""
     index: int
-    """The position among the child pages of the parent."""
+    """The position among the child pages of the parent, counted from 0."""
     is_new: bool = False
 
 

@@ -159,7 +159,7 @@ class ProposalPlanner:
     # Page tree
 
     def _restored_pages(self) -> Iterator[Page]:
-        """Yield the pages that an earlier proposal deleted and whose files exist again, as they are in `origin`."""
+        """Yield the pages of `origin` that an earlier proposal deleted, and whose files exist again."""
         other_ids = {
             *(page.id for page in self.head.walk()),
             *(each.id for each in walk_entries(self.baseline.entries)),
@@ -222,7 +222,7 @@ class ProposalPlanner:
         """Return the local table of contents without changes that cannot be sent. Record such changes in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         missing_ids = {page_id for page_id, file in self.baseline.pages.items() if not self.local.has(file)}
-        local_entries = without_entries(self.local.entries, missing_ids)  # A copy, in which entries are changed below.
+        local_entries = without_entries(self.local.entries, missing_ids)  # A copy: its entries are changed below.
         entries_by_id = {entry.id: entry for entry in walk_entries(local_entries)}
         left_out_ids = set()
         for entry_id, entry in entries_by_id.items():

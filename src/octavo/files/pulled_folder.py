@@ -333,7 +333,7 @@ def _replace_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _replacement(path: Path, data: bytes) -> Iterator[None]:
-    """Store `data` in a temporary file, which replaces the file at `path` when the `with` block ends."""
+    """Store `data` in a temporary file, which replaces the file at `path` if the `with` block ends without an error."""
     is_replaced = path.exists()
     handle, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=f".octavo-{os.getpid()}-", suffix=".part")
     try:
@@ -414,7 +414,7 @@ class SpaceReader:
         return await self.send(content.Get(at=self.at, computed=False))
 
     async def text(self, page: Page) -> str | None:
-        """Return the Markdown of a page. None if the server sends none. Empty for a group or link. Raises ApiError."""
+        """Return the Markdown of a page. None if the response has none. Empty for a group or link. Raises ApiError."""
         if page.type != "document":
             return ""
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))

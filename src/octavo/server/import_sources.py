@@ -195,7 +195,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             urls_after_redirects[page_url] = final_url = _page_url(download.url)
             is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
-                found_page_count -= 1  # the link was counted, but leads to no further page in the folder
+                found_page_count -= 1  # The link leads to no further page in the folder.
                 continue
             if _is_too_long(unquote(final_url.removeprefix(folder_url))):
                 continue

@@ -211,7 +211,7 @@ def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
 
 
 def path_of(op: Operation[Any]) -> str:
-    """Return the path of the document or collection of an operation in the store, such as `/spaces/docs`."""
+    """Return the path in the store of the document or collection that `op` is about, such as `/spaces/docs`."""
     return unquote(url_path(op).removeprefix(VERSION))
 
 

@@ -214,7 +214,7 @@ def details_kind(seen_request: ChangeRequest) -> WriteKind[change_requests.Updat
 
 
 def status_name(status: str) -> str:
-    """Return the name of a status in messages, such as `ready for review` for `open`."""
+    """Return the name of a change request's status in messages, such as `ready for review` for `open`."""
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 
 
@@ -236,7 +236,7 @@ async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> 
 
 
 async def _search_for_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> AlreadyDone | None:
-    """Return AlreadyDone if all reviews are requested, or if the review to withdraw is outdated. Otherwise None."""
+    """Return AlreadyDone if all reviewers are requested, or if the review to withdraw is outdated. Otherwise None."""
     at = attempt.op.at
     if attempt.expected.review is not None:
         submitted_reviews = (await send(reviews_op(at))).items

@@ -51,7 +51,7 @@ def kind_of(op: W) -> WriteKind[W]:
 R = TypeVar("R")
 
 ONCE_LIFETIME = timedelta(days=7)
-"""Time for which a command with `--once` does not repeat a write."""
+"""Time for which a command with the same `--once` key does not repeat a write."""
 MAX_SENT_DAYS = 30
 """Days after which a finished write is deleted from state.db."""
 MAX_SENT_ROWS = 500
@@ -122,7 +122,7 @@ def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) 
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
-    """Undo `take_pending_comment`: insert the row and the key again. If its position is in use, the row goes last."""
+    """Undo `take_pending_comment`: add the row and its `--once` key. If the position is in use, the row goes last."""
     position, entry_id, state, record = stored
     _store_once_key(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"

@@ -33,7 +33,7 @@ SuggestionResult = Literal["applied", "same", "changed", "gone"]
 _EDITED = "was edited in the meantime"
 NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
-"""Function that returns the new text of a page. If the old text is not as expected, returns None for no change."""
+"""Function that takes the text of a page and returns the new text. None if the page must stay unchanged."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SuggestionOutcome:
 
     @property
     def fits(self) -> bool:
-        """True if each block is as expected, or already has the suggested text."""
+        """True if each suggestion could be applied, or its block already has the suggested text."""
         return all(result in ("applied", "same") for _, result in self.results)
 
 

@@ -270,7 +270,7 @@ def added_findings(
 
 
 def to_added_findings(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
-    """Return findings with their keys and suggestions. `document` and `text` are the parsed page and its Markdown."""
+    """Return findings with IDs and, if known, suggestions. `document` is the parsed page, `text` its Markdown."""
     blocks = {block.key: block for block in document.walk()}
     results: list[AddedFinding] = []
     identity_counts = Counter[str]()

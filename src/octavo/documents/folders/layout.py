@@ -206,7 +206,7 @@ def _written_layout(layout: Json) -> Json:
 
 
 def read_layout(value: Any) -> Json:
-    """Return the page layout that front matter sets, in the form of the API."""
+    """Return `value`, the page layout in front matter, in the form of the API. Invalid parts are left out."""
     layout: Json = {}
     for part, fields in value.items() if isinstance(value, dict) else ():
         if isinstance(fields, dict):
@@ -220,7 +220,7 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the front matter lines of `existing` with `values` for all `API_KEYS`. Lines that mean the same stay."""
+    """Return the front matter lines of `existing` with `values` for all `API_KEYS`. Lines of unchanged values stay."""
     entries = _lines_by_key(existing.lines)
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries.items():

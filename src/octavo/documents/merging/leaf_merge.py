@@ -235,7 +235,7 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the versions of a table, each with all merged columns. None if changes of columns cannot be merged."""
+    """Return the versions of a table, each with the columns of the merged table. None if changes cannot be merged."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns_of = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -252,7 +252,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         if any(_is_edited(each, tables, columns_of, other) for each in deleted_columns):
             return None
     if not Versions(*_shared_columns(columns_of)).is_conflict_free:
-        return None  # Both sides reordered the columns differently, so they cannot be merged.
+        return None  # The sides reordered the columns in different ways, so the columns cannot be merged.
     return Versions(*(_with_columns(tables, version, columns_of) for version in range(3)))
 
 

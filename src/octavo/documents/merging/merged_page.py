@@ -67,7 +67,7 @@ class Conflict:
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return `text` as readable Markdown: a row below its table head, an item not indented. Empty for None."""
+        """Return `text` as readable Markdown: with the table head if it is a row, else not indented. Empty for None."""
         if not text:
             return ""
         if self.context != NO_CONTEXT:
@@ -105,7 +105,7 @@ class MergedBlock:
 
     @property
     def can_contain_markers(self) -> bool:
-        """True if conflict markers may be inside the block. Markers are put around whole lists, tables and code."""
+        """True if conflict markers may be inside the block. False if they are around it, as for lists and tables."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
@@ -280,7 +280,7 @@ def _set_markers(items: list[list[Fragment]], marker: str) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of merged content. If `choose` returns None, use the text of `side`. None if no text is left."""
+    """Return merged content as text. If `choose` leaves a conflict open, use `side`. None if no text is left."""
     fragments = _Assembler(choose, side).fragments(content)
     return None if fragments is None else "".join(each.text for each in fragments)
 

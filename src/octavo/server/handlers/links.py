@@ -310,7 +310,7 @@ def _present_list(
     resources: list[LinkedResource],
     newly_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the response for a list of links. `newly_broken` are targets of links that the change request broke."""
+    """Return the response for a list of links. Count `newly_broken`, the links that the change request broke."""
     matching_resources = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(
         op, ((each.sort_key, each) for each in matching_resources), LinkPresenter(context, op.at).present_resource

@@ -148,7 +148,7 @@ def new_page(context: RequestContext, title: str, markdown: str = "", **fields: 
 
 
 def with_stored_text(context: RequestContext, page: Json, markdown: str) -> Json:
-    """Save `markdown` as a blob, and return `page` with this text. With an empty text, the page has no field `text`."""
+    """Save `markdown` as a blob. Return `page` with the hash of the blob as `text`. For empty text, omit `text`."""
     bare_page = omit(page, "text")
     return {**bare_page, "text": context.store.put_blob(markdown)} if markdown else bare_page
 

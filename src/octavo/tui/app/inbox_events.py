@@ -65,7 +65,7 @@ class InboxEventDetector:
 
     def __init__(self) -> None:
         self._seen_rows: set[tuple[str, str]] | None = None
-        """`key` and `stamp` of each row seen so far. News change the stamp. None until the inbox was complete."""
+        """`key` and `stamp` of each seen row. News in a row change its stamp. None until the inbox was complete."""
 
     def take_new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the rows that are new or have news, without rows about unsent texts. `is_complete` is True if `rows`

@@ -209,7 +209,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # A page needs no entry here: when the user edits it again, the editor finds the file by its name.
+                continue  # Not listed: when the user edits the page again, Octavo finds the file by its name.
             note = FileNote(_TITLES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.namespace == app.session.state.namespace and not is_other_process(note.process_id) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
@@ -273,8 +273,8 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save `text` as a draft and delete `file`. If saving fails, show the error and keep the file. Return False only if
-    a newer draft has another text. Then the file stays too."""
+    """Save `text` as a draft, delete `file`, and return True. If saving fails, show the error, keep `file`, and also
+    return True. If a newer draft has another text, save nothing, keep `file`, and return False."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

@@ -347,7 +347,7 @@ class _Runner:
         return None
 
     def _run(self, program: CustomCommand) -> None:
-        """Run `program` on the selected item, after a confirmation if needed. If `program` is running, cancel it."""
+        """If `program` is running, cancel it. Otherwise, run it on the selected item, after any needed confirmation."""
         if running_task := self._running_by_name.get(program.name):
             running_task.cancel()
             return

@@ -101,7 +101,7 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the value that `typed` names, or `typed` if no value can match. None to keep the list open."""
+        """Return the result that closes the list: the value named `typed`, or `typed` if nothing matches. Else None."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -221,7 +221,7 @@ class MentionCandidates:
         """Reason why the members could not be loaded. Empty if there was no error."""
 
     def cached_people(self) -> list[User]:
-        """Return the people in the cache: first authors of threads, then other commenters, then members by name."""
+        """Return the people in the cache: authors of threads, other active commenters, then active members by name."""
         live = self._app.session.live
         threads = live.peek(all_threads_op(self._at)).value
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}

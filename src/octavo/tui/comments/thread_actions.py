@@ -171,7 +171,7 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
 
 
 def _block_names_line(text: str) -> str:
-    """Return the last line of a remark if it names several blocks. Empty otherwise."""
+    """Return the last line of a comment if `remark_on_blocks` added it to name several blocks. Empty otherwise."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
 

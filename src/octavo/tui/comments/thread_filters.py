@@ -40,7 +40,7 @@ class Thread:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Space ID, change request ID and comment ID. The key stays the same if the space is renamed."""
+        """Space ID, change request ID (empty without one) and comment ID. Renaming a space does not change the key."""
         return *self.discussion_key[1:], self.comment.id
 
     @property
@@ -78,7 +78,7 @@ ThreadFilter = ItemFilter[Thread]
 
 
 def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
-    """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`."""
+    """Return whether `thread` is in the tab `section`: `open`, `mine` (open), `resolved`, `reviews` (open) or `all`."""
     match section:
         case "open":
             return thread.comment.is_open_thread

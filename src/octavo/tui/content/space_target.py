@@ -142,7 +142,7 @@ class SpaceTarget(NamedTuple):
         return why_not_at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
-        """Return why the selected space cannot be duplicated in its collection. None if it can, or if unknown."""
+        """Return why the selected space cannot be duplicated. None if it can be, or if its collection is not loaded."""
         if self.selected is not None and self.selected.parent and self.collection is None:
             return None  # The collection is not loaded, so the server decides.
         return self.why_not_add_to(self.collection)

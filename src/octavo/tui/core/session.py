@@ -125,7 +125,7 @@ class Session:
         await self.close_client()
 
     async def close(self) -> None:
-        """Call `disconnect`, then close the files."""
+        """Call `disconnect`, then close the search index, the cache and `state.db`."""
         await self.disconnect()
         # Close the files at the same time, because each waits for the disk.
         files = (self.search_index, self.live.cache, self.state)

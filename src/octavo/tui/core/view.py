@@ -432,8 +432,8 @@ class View(HasCommands, Screen[None]):
             self.shell.explain("You are at the top level. Press q twice to quit.")
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """If no organization is selected, empty `rows`, and show there why none is selected. While organizations are
-        loading, show that `items_name` are loading. Return False if an organization is selected."""
+        """If an organization is selected, return False. Otherwise, empty `rows` and show the reason there, or that
+        `items_name` are loading while organizations are loading. Return True."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:

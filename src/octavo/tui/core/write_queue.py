@@ -195,7 +195,7 @@ class WriteQueue:
             on_success(outcome.result)
 
     def _end_step(self, running_write: _RunningWrite, step: _UndoStep | None) -> None:
-        """Replace `running_write` in the undo history by `step`. None removes it, because the write was not made."""
+        """Replace `running_write` in the undo history by `step`. If `step` is None, only remove `running_write`."""
         new_steps = [] if step is None else [step]
         history = self._history()
         history[:] = [step for each in history for step in (new_steps if each is running_write else [each])]

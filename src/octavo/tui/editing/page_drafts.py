@@ -89,7 +89,7 @@ class PageDraft(NamedTuple):
 
 
 def parse_draft_key(text: str) -> PageDraftKey:
-    """Return the key of a draft from its `stored_key`."""
+    """Return the PageDraftKey whose `stored_key` is `text`."""
     _, space_id, page_id, request_id, revision, number = text.split(" ")
     return PageDraftKey(
         space_id, page_id, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number)

@@ -114,7 +114,7 @@ class DiffNavigation:
 
     @property
     def page_chunk_range(self) -> range:
-        """Indexes of the chunks that belong to the page under the cursor."""
+        """Indexes of the chunks of the current page. By default all chunks, because the diff shows one page."""
         return range(len(self.contents.shown_diff.chunks))
 
     def search_start_index(self, step: int) -> int:

@@ -223,7 +223,7 @@ class PageRequested(Message):
 
 
 def follow_link(open_page: OpenPage, message: LinkFollowed) -> None:
-    """Open a link of the page, in Octavo if possible."""
+    """Open the link that the user followed on a page, in Octavo if possible."""
     app = open_page.shell
     if message.kind == "page":
         open_link(app, "" if app.session.is_embedded else page_url(open_page.page), "page")

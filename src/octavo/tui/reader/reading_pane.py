@@ -151,7 +151,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.painter = LinePainter(self)
         self._resize_delay = Delay(self)
         self._terminal_size = Size()
-        """Size of the terminal when this pane got its size."""
+        """Size of the terminal at the last call of `fit_to_size`."""
         self._was_at_thread = False
 
     @property

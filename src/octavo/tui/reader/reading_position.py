@@ -33,7 +33,7 @@ class ReadingPosition(NamedTuple):
     top_block: str = ""
     """Key of the block that the first visible line belongs to."""
     offset: int = 0
-    """Number of lines of the block `top_block` that are above the pane. Negative if it begins below the first row."""
+    """Number of lines of the block `top_block` above the pane. Negative if the block begins below the first row."""
     chunk_offset: int = 0
     """Number of lines of the first visible chunk that are above the pane."""
     width: int = 0

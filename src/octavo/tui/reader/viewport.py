@@ -161,7 +161,7 @@ class Contents:
 
     @property
     def unsearched_part(self) -> str:
-        """Text such as `2 pages` for what the search leaves out. Empty if everything is searched."""
+        """The part that is not searched, as text such as `2 pages`. Empty if everything is searched."""
         return ""
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
@@ -406,7 +406,7 @@ class Viewport:
         return self.virtual_lines.lines_above(self.top.chunk_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
-        """Scroll so that `top` is the first visible line. At the end of the page, an earlier line is first."""
+        """Scroll so that `top` is the first visible line. Near the end of the page, scroll less to fill the pane."""
         top_before, self.top = self.top, clamped_top(self.virtual_lines, top, self.row_count)
         if self.top != top_before:
             for part in self.parts:

@@ -192,7 +192,7 @@ _PARTICIPANT_SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a Mermaid diagram, and its source without syntax that the drawing program cannot read."""
+    """Return the title of a Mermaid diagram (or empty text), and the source without syntax that cannot be drawn."""
     title = ""
     if len(text) > 4 * MAX_DIAGRAM_LENGTH:
         return title, text

@@ -148,7 +148,7 @@ class ContextSize:
 
     @property
     def is_brief(self) -> bool:
-        """True if at most one block before and after a change is shown, and of prose only the nearest lines."""
+        """True if at most one block before and after a change is shown: only prose, and only the nearest lines."""
         return self.block_count <= 1
 
     def increase(self) -> None:

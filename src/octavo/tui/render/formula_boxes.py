@@ -163,8 +163,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, has_equations: bool = False) -> FormulaBox:
-    """Return a table of boxes as one box, with aligned columns. If there are several columns, `has_equations` aligns
-    the first, third, … column at the right, so that equals signs are below each other."""
+    """Return a table of boxes as one box, with aligned columns and `gap` between them. If there are several columns,
+    `has_equations` aligns the first, third, … column at the right, so that equals signs are below each other."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [

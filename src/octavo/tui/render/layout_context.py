@@ -497,7 +497,7 @@ class LayoutContext:
         return self.link_targets.title_of(address) if self.link_targets is not None else None
 
     def max_width(self, width: int) -> int:
-        """Return how many cells wide a block such as a table may be in text of `width` cells."""
+        """Return the maximum width in cells of a block such as a table, if the text around it is `width` cells wide."""
         return width + self.spare_width
 
 

@@ -211,7 +211,7 @@ class BlockTextFinder:
             yield chunk_text
 
     def _block_texts(self, block: Block, ancestors: tuple[Block, ...]) -> Iterator[tuple[tuple[Block, ...], str]]:
-        """Yield each text of a block and of the blocks inside it, with the path to the block that shows the text."""
+        """Yield each text in a block, with the path of the block that shows the text: its ancestors, then the block."""
         path = (*ancestors, block)
         texts = [self._text_of(block), block.text]
         # The tabs block shows the title of a tab. An OpenAPI section and a page link do not show their attributes.

@@ -73,7 +73,7 @@ _LONG_WORD = 16
 """Maximum width in cells of a part of a word that is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_PLAIN_WORD = 2000, 32
 _LINES_PER_ADDED_LINE = 4
-"""To keep words whole, a table may become longer by one line per this number of lines, but at least by one line."""
+"""To keep words whole, a table may get one more line per this number of its lines, and at least one more line."""
 
 
 class _LongestWords(NamedTuple):

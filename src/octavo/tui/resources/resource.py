@@ -251,7 +251,7 @@ class Resource(Generic[M]):
     as_update: Callable[[M], Model] = lambda item: item
     """Returns the object whose fields the user edits in the form of `update`. By default the item itself."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
-    """Functions that return the list of a form field, by field name. They replace or extend `_LISTS_BY_FIELD`."""
+    """Functions that return the choices of a form field, by field name. They replace or extend `_LISTS_BY_FIELD`."""
     required_argument: str = ""
     """Argument, such as `subdomain`, without which the table is hidden. Empty if the table is always shown."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()

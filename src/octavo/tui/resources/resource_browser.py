@@ -100,7 +100,7 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def selection(view: BrowserScreen) -> resource_commands.Selection | None:
-    """Return the selected rows, else the row with the cursor. None if no row is visible or an ID is invalid."""
+    """Return the selected rows, else the row with the cursor. None if no row is visible, or if a row ID is invalid."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), deselect=view.rows.selection.remove)
@@ -603,7 +603,7 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open the item `key` of the table `resource` as soon as the list has it, and show `child_table` inside it."""
+        """Show the table `resource`. As soon as the item `key` is loaded, open its table `child_table`."""
         self._requested_item = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()

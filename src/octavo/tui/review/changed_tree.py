@@ -89,7 +89,7 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the current page, which commands act on. The text “None” if the tree is empty."""
+        """Key of the current page, on which commands act. If the tree is empty, the text `None`, not a page key."""
         key = self.cursor_key()
         return key if key is not None else str(self.widget.key)
 

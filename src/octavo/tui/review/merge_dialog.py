@@ -282,7 +282,7 @@ async def merge_in_order(
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
     """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` returns False.
-    `shown_checks` has the checks that the user saw. None, or a later edit of the change request, is a problem.
+    `shown_checks` has the checks that the user saw. Missing checks (None) or a later edit count as a problem.
     `show_row` is called with the index of a change request and its new row."""
     merged_names: list[str] = []
     for index, (queued, earlier_checks) in enumerate(zip(queue, shown_checks, strict=True)):

@@ -105,7 +105,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True after the block of the target was selected. When more blocks load then, the selection stays."""
+        """True after the block of the target was selected. Blocks that load later no longer change the selection."""
         self._people: dict[str, RequestPeople | ApiError] = {}
         """Editors and approvers by change request ID, or the error if they could not be loaded."""
         self._selection_delay = Delay(self)

@@ -89,7 +89,7 @@ class Comparison:
         """True while Octavo may still replace the old revision by the revision that you reviewed last."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._is_base_new = False
-        """True while the changes since a newly chosen old revision are loading."""
+        """True from the choice of another old revision until the changes since this revision are loaded."""
         self._listed_changes: Changes | None = None
         self._is_list_outdated = False
         """True until the list of changes of a new revision is loaded."""
@@ -238,7 +238,7 @@ class Comparison:
 
     @property
     def is_loading_revision(self) -> bool:
-        """True while the changes of an earlier revision are shown."""
+        """True while the view shows changes of an earlier revision. Always False for a merged change request."""
         if self.revisions is None or self._merge_revision_id is not None:
             return False  # A merged change request gets no new revisions. The view shows the revision of the merge.
         return self._is_list_outdated or self.revisions.new != self.head

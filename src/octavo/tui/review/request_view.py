@@ -107,7 +107,7 @@ class RequestHead:
         self.draw()
 
     def show_pending(self, draw_threads: Callable[[], None]) -> None:
-        """Draw the first line and the threads again if the pending comments have changed."""
+        """If the pending comments have changed, call `draw` and `draw_threads`, and refresh the key bar."""
         if self._drawn_pending != self._pending_comments():
             self.draw()
             draw_threads()

@@ -288,8 +288,8 @@ def _run(
     original_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor command on a file, and return what the user saved. `original_text` is None if only the file has the
-    text. If `original_text` is given, a failed edit that changed nothing also deletes the file."""
+    """Run an editor command on a file, pass the edited text to `save_text`, and return the result. `original_text` is
+    None if only the file has the text. Otherwise, a failed edit that changed nothing also deletes the file."""
     start_time, text = time.monotonic(), original_text if original_text is not None else _text_of(path)
     try:
         process = subprocess.run(command, env=without_secrets(environment), check=False)

@@ -107,7 +107,7 @@ class DialogFrame(Vertical):
             self.border_subtitle = foot_text = safe(foot)
             self.foot, old_foot = foot_text.plain, self.foot
             if self.is_attached and self.foot != old_foot:
-                self.screen.refresh_bindings()  # The key bar hides the keys that the border names, so it must be updated.
+                self.screen.refresh_bindings()  # The key bar hides the keys that the border names.
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:

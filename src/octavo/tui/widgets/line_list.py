@@ -532,7 +532,7 @@ class ListState:
             )
 
     def clear_messages(self) -> None:
-        """Remove the loading message, the error and the note about the age."""
+        """Remove the loading message, the error and the note that says how old the items are."""
         self._failure, self._age_note = None, ""
         if self._loading_message is not None:
             self._loading_message.stop()

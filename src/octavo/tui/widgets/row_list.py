@@ -480,7 +480,7 @@ class RowList(LineList, Generic[T]):
 def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """Return the first line of each item, the heading by line, and the number of lines, for `LineList.lay_out`."""
+    """Return for `LineList.lay_out`: first line of each item, headings and blank lines by line, and line count."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
     old_headings: Sequence[RowHeading] = ()
