@@ -93,7 +93,7 @@ class _PartialValue:
         """Number of parts removed from each object or list, by its `id()`."""
 
     def remove(self, error: ValidationError) -> None:
-        """Remove the parts that a validation error is about. Raises `error` if a part is the whole value."""
+        """Remove the parts of the value that `error` is about. Raises `error` if it is about the whole value."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
         paths = {
             tuple(step for step in wrong.path if not isinstance(step, _UnionMember))

@@ -204,7 +204,7 @@ def _fixed_parts(spec: Spec) -> list[tuple[Route, list[str]]]:
 
 @cache
 def _pattern(path: str) -> re.Pattern[str]:
-    """Return the pattern of the paths with parameters that fit the path of a route."""
+    """Return a pattern that matches the paths of the route `path`, with a named group for each parameter."""
     return re.compile(_NAME.sub(_capturing_group, path))
 
 

@@ -190,7 +190,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield pairs of files whose pages would have the same URL, the later page first."""
+    """Yield pairs of files whose pages would have the same URL: path of the later page, path of the first page."""
     entries = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [entries, *(entry.children for entry in walk_entries(entries))]:
         first_by_slug: dict[str, ContentsEntry] = {}

@@ -81,7 +81,7 @@ def _command_name(argv: Sequence[str]) -> str:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. A URL or REF alone is opened. `octavo api` accepts values after its options too."""
+    """Parse the command line. A URL or REF without a command is opened. `octavo api` accepts values after options."""
     name = _command_name(argv)
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]

@@ -115,7 +115,7 @@ def _check_extras() -> Check:
 
 
 def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, or None if it is not usable. Also return the checks of the keyring and the key."""
+    """Return the API key, None if missing or unreadable, and the checks of the keyring and of a missing key."""
     try:
         key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:

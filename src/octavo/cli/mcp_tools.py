@@ -144,7 +144,7 @@ class Toolbox:
 
     async def change_request(self, text: str) -> tuple[RefTarget, ChangeRequestRef]:
         """Return the target and the change request of a REF such as `handbook/7`. Raises Failure if the REF names no
-        change request, and ToolError if it names nothing that the agent may read."""
+        change request, and ToolError if the REF names nothing that the agent may read."""
         target = await self.resolve(text)
         return target, change_request_ref(target)
 

@@ -315,7 +315,7 @@ def _clear_caches(settings: Settings, namespace: str) -> str:
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only_reason: str = "") -> SignInMethods:
     """Return the actions of the sign-in screen for a server. The screen shows `reason` first. `read_only_reason`
-    is the message with which sessions refuse writes, or empty."""
+    is the message with which sessions refuse writes. Empty if sessions allow writes."""
     return _SignIn(settings, origin, reason, read_only_reason).methods()
 
 

@@ -265,7 +265,7 @@ def _as_clause(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read, and why loading them failed, or "". Raises Unauthorized."""
+    """Return (organizations that the token can read, ""), or ((), reason) if loading fails. Raises Unauthorized."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:

@@ -164,7 +164,7 @@ class InboxMarks:
             _apply(marks, [(each, mark) for each, mark in old_marks if marks.get(each) == changes[each]])
             raise
         if self._marks is not None and self._marks is not marks:
-            _apply(self._marks, changes.items())  # `_marks` was read before the change was saved, so apply it again
+            _apply(self._marks, changes.items())  # `_marks` was read before `changes` were saved, so apply them again
 
     def _all(self) -> Marks:
         if self._marks is None:

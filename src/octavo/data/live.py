@@ -507,8 +507,8 @@ class Live:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation from memory. If memory has none, create a response without a value. With
-        `read_disk`, get its value from disk if possible."""
+        """Return the response to an operation from memory. If it is not in memory, create a response without a value.
+        With `read_disk`, load a missing value from disk if possible."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         url = encode(op).url

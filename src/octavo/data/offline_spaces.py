@@ -419,7 +419,7 @@ def _to_json(space: OfflineSpace) -> dict[str, Any]:
 
 
 def _stored_spaces(records: object) -> Iterator[OfflineSpace]:
-    """Yield the offline spaces in state.db. Only ID and title of an unreadable space are used."""
+    """Yield the offline spaces in state.db. If the record of a space is invalid, yield only the ID and title."""
     for record in records if isinstance(records, list) else ():
         if isinstance(record, dict) and isinstance(record.get("id"), str):
             try:

@@ -52,7 +52,7 @@ _INSERT_PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
 MAX_DERIVED_BYTES = 80_000_000
-"""Maximum bytes of all data of `put_derived`. The oldest is deleted first."""
+"""Maximum bytes of all data of `put_derived`. The oldest data is deleted first."""
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 PUTS_PER_EVICTION = 500

@@ -492,7 +492,7 @@ class SearchIndex:
 
 
 class IndexedDocument(NamedTuple):
-    """The entry of a search document in the index, without its texts."""
+    """The entry of a search document in the index, without the texts of the document."""
 
     id: int
     title: str

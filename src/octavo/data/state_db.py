@@ -97,8 +97,8 @@ class StateDb:
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._values: dict[str, tuple[Any, Future[None] | None]] = {}
-        """Changed values by name, each with the future of its transaction. The future is None after `set_value`: this
-        process does not read such a value, for example the space on screen, from disk again."""
+        """Values changed by this process, by name, each with the future of its transaction. The future is None after
+        `set_value`: this process does not read that value, for example the space on screen, from disk again."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """Observers that `check_changed` calls if any Octavo process, this one too, has written to the file."""
@@ -174,7 +174,7 @@ class StateDb:
         self._values[name] = change(self.get_value(name)), self.submit(write_changed)
 
     def get_value(self, name: str, default: Any = None) -> Any:
-        """Return the value `name`. Return `default` if there is no such value."""
+        """Return the value `name`. Return `default` if this value is missing or null."""
         value, saving = self._values.get(name, (None, None))
         if name not in self._values or (saving is not None and saving.done() and saving.exception() is None):
             self._values.pop(name, None)

@@ -94,7 +94,7 @@ class _OwnerState:
     dependents: dict[str, list[NeededResponse]] = field(default_factory=dict)
     """Responses that `Planner.on_response` returned, by the URL of the response that it was called with."""
     used_versions: dict[str, Version | None] = field(default_factory=dict)
-    """Version of the last response that the planner got, by URL."""
+    """Version of each response when the planner last got the response, by URL."""
     due_ranks: dict[str, Rank] = field(default_factory=dict)
     """Rank of each response that the last sync had to fetch, by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -116,7 +116,7 @@ class Syncer(Generic[R]):
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`read(op, min_items)` fetches a response. `accept(op, response, is_outdated)` stores the response and returns
-        its value. If `is_outdated`, the response is fetched again. `fail(op, error)` handles an error.
+        its value. `is_outdated` is True if the response will be fetched again. `fail(op, error)` handles an error.
         `rate_limit_wait()` returns the seconds that background requests must wait."""
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()

@@ -137,7 +137,7 @@ class _AncestorFinder:
         return _text_with_links(self._newer[key])
 
     def ancestor_of(self, ancestor: _Ancestor) -> _Ancestor | None:
-        """Return `ancestor` as it was in the older version. None if the newer version changed or added the words."""
+        """Return `ancestor` with its block in the older version. None if the newer version added or edited the text."""
         old_key = self._old_keys.get(ancestor.block_key)
         if old_key is not None:
             old = self._older[old_key]

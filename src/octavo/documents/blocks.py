@@ -295,7 +295,7 @@ class BlockTree:
         return self._open[-1][1]
 
     def report(self, line: int, message: str, tag: str = "") -> None:
-        """Add a diagnostic for a source line. `tag` is the start of an unpaired tag."""
+        """Add a diagnostic for a source line. `tag` is the beginning of an unpaired tag, such as `{% hint`."""
         self.diagnostics.append(Diagnostic(max(line, 0), message, tag))
 
     def add(self, draft: DraftBlock) -> DraftBlock:

@@ -590,7 +590,7 @@ def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequ
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Return the index of the corresponding new section, if there is one, by the index of each old section."""
+    """Return the index of the corresponding new section by the index of each old section that has one."""
     counterparts: dict[int, int] = {}
     paired_indexes: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]

@@ -185,8 +185,8 @@ def _section_text(section: Node) -> str:
 def _expand_operation(
     details: _Operation, tab_titles: Mapping[str, str], row_look_ids: Mapping[str, int]
 ) -> list[Node]:
-    """Return the headings, tables and tabs that show an operation without its tag. Equal tabs and rows match the other
-    version: `tab_titles` has its titles by comparable title, and `row_look_ids` the look IDs of its rows by text."""
+    """Return the nodes that show an operation without its tag, such as tables. Tabs and rows of both versions get the
+    titles and look IDs of the other version: `tab_titles` by comparable title, and `row_look_ids` by row text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

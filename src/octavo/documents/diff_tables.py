@@ -219,8 +219,8 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return the texts of the cell in each column: in the longer and in the shorter version of `row`. With `is_join`,
-    the new version is the longer one. Both are empty if the shorter version has a cell with the longer text."""
+    """Return (text in the longer version of `row`, text in the shorter version) for each column. With `is_join`, the
+    new version is the longer one. Both texts are empty if any cell of the shorter version has the longer text."""
     shorter_row, longer_row = (row.old, row.new) if is_join else (row.new, row.old)
     assert shorter_row is not None
     assert longer_row is not None
@@ -281,7 +281,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, joined_cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the column whose cell in the longer version of a row is the cell of the shorter version plus `text`,
+    """Return the column in which the longer version of a row has the text of the shorter version and also `text`,
     perhaps edited. None if there is no such column. `joined_cells` comes from `_joined_cells`."""
     best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(joined_cells):

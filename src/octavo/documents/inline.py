@@ -84,7 +84,7 @@ class RunBuilder:
         self._attrs: Mapping[str, Any] = NO_ATTRS
 
     def add_text(self, text: str) -> None:
-        """Add text. URLs in it become links, and emoji names become emoji."""
+        """Add text. Outside code, emoji names become emoji, and URLs outside a link become links."""
         if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
             text = text.lstrip(" \t")
         if not text or self._invisible_depth or self._repeats_icon_name(text):

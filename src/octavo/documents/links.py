@@ -393,7 +393,7 @@ def path_from_root(folder: str, path: str, root: str) -> str:
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
-    """Return a broken link. Return a file link if `path` may name a file, and `targets` has no list of files."""
+    """Return a broken link. If `path` may name a file and `targets` has no list of files, return a file link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     may_be_file = name in _FILES_WITHOUT_SUFFIX or (_SUFFIX.fullmatch(suffix) is not None and suffix != ".md")

@@ -405,7 +405,8 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _text_after_html(state: StateBlock, line: int) -> int | None:
-    """Return the position of the Markdown after the last closing block tag of a line. None if there is none."""
+    """Return the position of the Markdown after the last closing block tag of a line. None without such a tag, if HTML
+    or nothing follows, or if the line ends with `>`."""
     start, closing, end = state.bMarks[line], state.eMarks[line], state.eMarks[line]
     if state.src.endswith(">", start, end):
         return None
@@ -751,8 +752,8 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
 
 
 def _are_formatting_marks(state: StateInline, first: list[Delimiter], last: list[Delimiter]) -> bool:
-    """Return whether two marks format the text between them. The text may have a space at one end if both are `**`.
-    GitBook wrote `**word **next` and `a** word**`. In `**args, **options` and in `**/a **/b`, the marks are text."""
+    """Return whether two marks format the text between them. Inside `**`, the text may have a space at one end, because
+    GitBook wrote `**word **next` and `a** word**`. In `**args, **options` and `**/a **/b`, the marks are only text."""
     (before, start), (end, after) = _texts_around(state, first), _texts_around(state, last)
     is_start_spaced, is_end_spaced = start[:1].isspace(), end[-1:].isspace()
     if not is_start_spaced and not is_end_spaced:

@@ -69,7 +69,7 @@ class _Evaluator:
     """Parser for conditions that evaluates while it parses (a recursive descent parser)."""
 
     def __init__(self, condition: str, names: Mapping[str, Any], *, missing: _Undefined = UNDEFINED) -> None:
-        """`missing` is the value of a missing property. If UNKNOWN, its properties are too. Raises ConditionError."""
+        """`missing` is the value of a missing property. Properties of UNKNOWN are UNKNOWN. Raises ConditionError."""
         if len(condition) > MAX_LENGTH:
             raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
         self._missing = missing

@@ -74,8 +74,8 @@ class SourceBlock:
     move: Move | None = None
     """If this side moved the block here, its blocks in the base and on the other side. Otherwise None."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """If the other side moved this block away: the blocks with which this side replaced the block, and which are
-    merged at the new position. Else None."""
+    """If the other side moved this block away: the blocks with which this side replaced the block. They are merged at
+    the new position. Otherwise None."""
 
     @cached_property
     def source(self) -> str:
@@ -206,7 +206,7 @@ def usual_gap(block: SourceBlock) -> str:
 
 def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the sections among siblings. A section is a heading with the blocks up to the next heading of
-    the same or a higher level. The blocks before the first heading, a row, and an item are also sections."""
+    the same or a higher level. The blocks before the first heading are a section, and so is each row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1

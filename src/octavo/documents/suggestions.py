@@ -249,8 +249,8 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block: the block that they are on, or else the first block with the text
-        that they quote. The key is "" for threads without a block."""
+        """Return threads by the key of their block: the block that the thread is on, or else the first block with the
+        text that the thread quotes. The key is "" for threads without a block."""
         return _group(threads, self._exact_key)
 
     def by_block_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:

@@ -376,7 +376,7 @@ def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return a link label in the form in which markdown-it stores it."""
+    """Return a link label in the form in which markdown-it stores labels."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 

@@ -58,7 +58,7 @@ class PullResult:
     added: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
-    """Text files that both sides changed, with or without conflicts, and local files whose links were updated."""
+    """Text files changed in both folder and space, even with conflicts, and local files with updated links."""
     deleted: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)

@@ -251,7 +251,7 @@ class Proposal:
         return local_changes.edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 
     async def apply(self, changes: list[ContentEdit]) -> None:
-        """Send `changes` as one edit, and read the new content. Raises ApiError, or ProposalFailed (even if sent)."""
+        """Send `changes` as one edit, then read the content. Raises ApiError or ProposalFailed, even after sending."""
         assert self.change_request is not None
         at = self.change_request.ref(self._space)
         outcome = await edit(self.live, at, self.head.id, changes)

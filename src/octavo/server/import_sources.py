@@ -43,7 +43,7 @@ _IGNORED_TAGS = [
 """HTML elements that are removed with their content. A form around a heading is not removed."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""HTML elements that are also removed if no element of the page is marked as its main part."""
+"""HTML elements that are also removed, unless a single element such as `main` has the main part of the page."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCK_TAGS = (
@@ -58,7 +58,7 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""For an HTML start tag: the elements that it closes, and the elements at which the search for open elements stops."""
+"""By start tag: (open elements that the tag closes, elements at which the search for these open elements stops)."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are searched, innermost first, for elements that a start tag closes."""
 _MARKDOWN_SYNTAX = re.compile(

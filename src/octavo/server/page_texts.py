@@ -158,7 +158,7 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> str:
-    """Return `text` with values in place of expressions and conditions. If a value is unknown, the tags stay.
+    """Return `text` with expressions and conditions replaced by their results. If a value is unknown, the tags stay.
     `variables` has a mapping for `space` and for `page`. With `keeps_claims`, conditions on visitor claims stay too."""
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, keeps_claims)

@@ -133,7 +133,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Join `lines` with the line breaks of `text`. Raises ValueError if the joined settings are not `expected`."""
+    """Join `lines` with the line breaks of `text`. Raises ValueError if the result's settings are not `expected`."""
     joined_text = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(joined_text) != expected:
         raise ValueError("the file is too complex for this command")

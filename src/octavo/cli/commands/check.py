@@ -278,7 +278,7 @@ def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
     """Print why the report is incomplete, the findings (unless `is_printed`) and, in the format `text`, the summary.
-    Paths begin with `prefix`. Return the exit code."""
+    Printed paths begin with `prefix`. Return the exit code."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

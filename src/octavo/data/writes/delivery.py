@@ -240,7 +240,7 @@ class OutboxDelivery:
         await self._entries.apply(entry.id, refuse, lambda db, entry: store_unsent_text(db, namespace, entry, now))
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that an entry and the entries that it supersedes are done. See `machine.confirm` for the parameters."""
+        """Store that `entry` and earlier entries that it supersedes are done. Parameters: see `machine.confirm`."""
         earlier_entries = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded_ids = [other.id for other in earlier_entries if supersedes(entry, other)]
 

@@ -130,7 +130,7 @@ class WriteAttempt(Generic[W]):
     """IDs of the items that other writes of this profile have created. This write cannot have created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether this write may have created an item, judging by its ID, author and creation time."""
+        """Return whether this write may have created an item, judging by the item's ID, author and creation time."""
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
@@ -526,8 +526,8 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 def next_due(
     entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_keys: Collection[str] = ()
 ) -> OutboxEntry | None:
-    """Return the entry for which Octavo must do something now. None if no entry is due. During a pause, only undo
-    delays end. Entries with an ordering key in `busy_keys` are skipped."""
+    """Return the entry that Octavo must process now. None if no entry is due. During a pause, only undo delays end.
+    Entries with an ordering key in `busy_keys` are neither sent nor checked."""
     # Undo delays end first, so that a group changes on screen at the same time.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:

@@ -409,7 +409,8 @@ class CheckedFolder:
     def _locations_of_links(
         self, index: SpaceIndex, page_ids: Collection[str] | None = None
     ) -> dict[str, list[FileRange]]:
-        """Return the locations of links in `summary` to `page_ids` (None: pages with several links), by page ID."""
+        """Return the locations of links in `summary`, by page ID: links to the pages `page_ids`. If `page_ids` is None,
+        links to each page that has several links."""
         if self.summary is None:
             return {}
         references_by_page_id: dict[str, list[PageReference]] = {}

@@ -402,8 +402,7 @@ class _Counterparts:
             i, j = hunk.i2, hunk.j2
 
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
-        """Find blocks that were deleted at one position and added at another, first equal, then similar ones. Add them
-        to `moved`."""
+        """Find blocks deleted at one position and added at another: equal, then similar blocks. Add them to `moved`."""
         deleted_counts, added_counts = Counter(each.key for each in deleted), Counter(each.key for each in added)
         added_by_key = {each.key: each for each in added}
         arrived_blocks: set[SourceBlock] = set()

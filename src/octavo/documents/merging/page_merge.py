@@ -572,8 +572,8 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock, base: SourceBlock) -> None:
-    """Mark a block as moved if the sides have it in different conflicts, or if two conflicts are about one block of the
-    base. Without the mark, two choices could repeat or lose the block."""
+    """Mark a block as moved in two conflicts if main has it in one and the change request in the other, or if both are
+    about this block of the base. Without the mark, two choices could repeat or lose the block."""
     # A conflict that is merged word by word may need no choice, so no choice of another conflict may depend on it.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:

@@ -155,7 +155,7 @@ class RevisionLinks:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return the target of a URL. The status is `in-app` for the URL of a resource, such as a page, in the app."""
+        """Return the target of a URL, with the status `broken` (no such target), `in-app` (URL of the app) or `ok`."""
         origin = f"{self._context.origin}/o/"
         is_in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
         path = href.removeprefix(self._context.origin) if is_in_app else href

@@ -38,7 +38,7 @@ _GROUP_DEPTH_LIMIT = 30
 
 @dataclass(frozen=True)
 class SiteView:
-    """A site as the caller sees it. Its audience sees all spaces, others only the spaces in which they have a role."""
+    """A site as the caller sees it. Callers outside the audience see only the spaces in which they have a role."""
 
     context: RequestContext
     tree: SiteTree

@@ -174,7 +174,7 @@ class DiffThreads:
         new_page_title: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
         """Return the rows that show threads in a diff, by block key (`""` for no block). `word_change` returns how the
-        words quoted by a thread changed, and `new_page_title` the title of the page that has them now."""
+        words quoted by a thread changed, and `new_page_title` the title of the page to which these words moved."""
         return {
             key: [self._summary(thread, key, word_change(thread), new_page_title(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()

@@ -122,7 +122,7 @@ class SpaceTarget(NamedTuple):
 
     @property
     def collection(self) -> Collection | None:
-        """The selected collection, or the collection that contains the selected space. None at the top level."""
+        """The selected collection, or the collection of the selected space. None if there is no such collection."""
         selected = self.selected
         if selected is None or selected.object == "collection":
             return selected

@@ -68,7 +68,7 @@ class _RunningWrite:
 
 
 _UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | str
-"""An entry of the undo history. A string stands for a write that cannot be undone, and says why."""
+"""An entry of the undo history. A string says why a write cannot be undone."""
 
 
 def _in_background(

@@ -259,7 +259,7 @@ class PageEdit:
         self.on_end(written_request)
 
     async def _write(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> ChangeRequest | None:
-        """Send an edited text and show the result. Return the change request. None if the text was not sent."""
+        """Send an edited text and show the result. Return the change request, None if it does not have the text."""
         app, screen = self.app, self.app.screen
         delete_draft = DialogDraft(app, key.stored_key).deletion()
         change_request = await target_change_request.find_or_create(app, target)

@@ -268,7 +268,7 @@ class RowPreview(Vertical):
         yield self.text_pane
 
     def show(self, row: InboxRow | None) -> None:
-        """Show the change request or thread of `row` if loaded, else text. If `row` is None, clear the preview."""
+        """Show the change request or thread of `row` if loaded, else a text about `row`. None clears the preview."""
         feed = self.shell.workspace.inbox
         self._row = row
         request, comment = feed.change_request(row), feed.comment(row)

@@ -71,7 +71,7 @@ class FindBar(PanePart):
         """Iterator that continues the search. None if the search is complete."""
         self._reserve_rows()
         self._goes_to_first_match = False
-        """True if the search has not scrolled to its first match yet."""
+        """True while the search must still scroll to its first match."""
         self._delayed_steps = 0
         """Number of matches to go forward when the page is parsed. Negative to go back."""
         self._top_at_delay = START

@@ -424,7 +424,7 @@ def _resolve(open_page: OpenPage, href: str) -> links.Target:
 
 
 async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str, at: ContentRef) -> None:
-    """Save the file that a broken link names, such as `LICENSE`. If there is no file, explain why the link fails."""
+    """Save the file that a broken link names, such as `LICENSE`. If no file is found, explain why the link fails."""
     file = None
     with suppress(ApiError):
         file = await find_file(app.session.live, at, links.FileLink("", PurePosixPath(target.path).name, target.path))

@@ -106,7 +106,7 @@ class MultiPageContents(DiffContents):
         return block_source(comparison_and_document[1].source, block) if comparison_and_document is not None else ""
 
     def join_sections(self) -> None:
-        """Join the chunks of all pages to one diff, for the next `reset_lines`. A collapsed page has only a heading."""
+        """Join the chunks of all pages in `built_diff`, for `reset_lines`. A collapsed page has only its heading."""
         starts, joined = [], DiffChunks()
         for section in self.sections:
             starts.append(len(joined.chunks))

@@ -200,7 +200,7 @@ class PageContents(Contents):
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
-        """Block that was selected when the source was opened. None if it was not visible, or if no source is shown."""
+        """Selected block when the source was opened. None if this block was not visible, or if no source is shown."""
         self._source_chunks: list[PageChunk] | None = None
         """Chunks of the Markdown source. None until the source is shown."""
         self._line_width_index = 0
@@ -437,7 +437,7 @@ NO_HEADER = StickyHeader(0, (), 0)
 
 
 def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
-    """Return the blocks that contain a selectable block, outermost first, and the block itself as the last."""
+    """Return the containers of a selectable block, outermost first, and the block itself as the last."""
     chunk = viewport.virtual_lines.chunks[span.chunk_index]
     return [whole_block(each) for each in path_to_block(chunk.content, span.block.key)] or [span.block]
 

@@ -32,7 +32,7 @@ _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
 
 class PendingJump(NamedTuple):
-    """A jump to a heading, block or footnote that waits until that part of the page is parsed."""
+    """A jump to a heading, block or footnote. The jump waits until its target is parsed."""
 
     anchor: str
     """Anchor of a heading, key of a block, or label of a footnote."""

@@ -106,7 +106,7 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the selected block in the browser. Show hints for several links. For none, open the page."""
+        """Open the selected block's link in the browser. With several links, show hints. With none, open the page."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
@@ -323,7 +323,7 @@ class PageView(Reader):
         self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Parse a page, and show it as `show` does, the first screen first. Posts `PageLoaded` when all is shown."""
+        """Parse a page and show it like `show`, first the first screen. Posts `PageLoaded` after the last block."""
         self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(

@@ -143,7 +143,7 @@ class Contents:
     # Marks and sticky table headers
 
     def sticky_row_count(self, top: LinePosition) -> int:
-        """Return how many rows a sticky table header covers if `top` is the first visible line."""
+        """Return how many rows a sticky table header covers if `top` is the first visible line. By default 0."""
         return 0
 
     def before_painting(self) -> None:

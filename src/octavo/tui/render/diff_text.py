@@ -89,8 +89,8 @@ def _undisplayed_character_names(words: Iterable[model.TextPart], op: str) -> st
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return a changed attribute, such as `invisible characters`, for changed words that look the same in the
-    text. Words of a link to a page look the same too, because the title of the page replaces them."""
+    """Return a changed attribute, such as `invisible characters`, for changed words that look the same in both
+    versions. Words of a link to a page look the same too, because the title of the page is shown instead."""
     changes = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changes, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changes} == {"mention"}
@@ -400,7 +400,7 @@ def _changed_rows(
 def _row_attribute_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield attribute changes of a row that its cells do not show. `is_same` says that both sides look the same."""
+    """Yield attribute changes that the cells of a row do not show. `is_same` is True if both sides look the same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):

@@ -407,7 +407,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an image in a frame as wide as set in the page, and its caption below."""
+    """Render a frame for an image, with the width that the page sets (within limits), and the caption below."""
     match = _CSS_LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     frame_width = min(width, _MAX_IMAGE_WIDTH)
     if match is not None:

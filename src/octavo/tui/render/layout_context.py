@@ -260,8 +260,8 @@ def _render_link(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
 ) -> list[StyledText]:
-    """Render a run of a link. `ends` says whether it is the first, and the last, run of the link. After the last run,
-    add a sign if the link is broken, refused or external. White space at both ends of the link stays plain."""
+    """Render one of the runs of a link. `ends` is (True for the first run, True for the last run). The last run gets a
+    sign if the link is broken, refused or external. White space at both ends of the link stays plain."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words

@@ -179,7 +179,7 @@ def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tup
 def _summary_parts(
     block: Block, operation: Operation | None, styles: Styles, clickable: Clickable | None
 ) -> tuple[list[StyledText], StyledText, str]:
-    """Return the three parts of the line for an OpenAPI block: method such as `GET`, path or name, and summary."""
+    """Return the parts of the line for an OpenAPI block: method or label (`GET`, `API`), path or name, and summary."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
     if variant in ("schemas", "file"):

@@ -34,7 +34,7 @@ def flatten_emoji(text: str) -> str:
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return an empty string for an emoji modifier. Keep a joiner between letters, because many scripts need it."""
+    """Return "" for an emoji modifier. Keep a joiner that is not between emoji, because many scripts need joiners."""
     text, index = regex_match.string, regex_match.start()
     joins_emoji = text[index - 1 : index] > _LAST_LETTER and text[index + 1 : index + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""

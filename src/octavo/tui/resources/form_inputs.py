@@ -222,7 +222,7 @@ class FormPickers:
     """Opens the pickers of a form, and remembers the labels of the chosen values."""
 
     def __init__(self, state: FormState, set_text: Callable[[FormField, str | None], None]) -> None:
-        """`set_text` sets the text of a field to the values that the user has chosen."""
+        """`set_text` sets the text of a field to the values that the user has chosen, or to None for null."""
         self._state, self._set_text = state, set_text
         self._labels: dict[str, dict[str, str]] = {}
         """Labels of values by field name and ID."""

@@ -178,7 +178,8 @@ async def run_link_test(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve_on_server(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads. Add the target, None if missing, to `targets`. Return False if unknown."""
+    """Ask the server where the redirect at `path` leads. Add the target to `targets`, or None if the target is missing.
+    Return False if there is no such redirect, or if the request fails."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:

@@ -158,7 +158,7 @@ class PossibleParent:
     title: str
     depth: int
     children: tuple[MovablePart, ...]
-    """Parts in the new parent next to which the moved part can be placed."""
+    """Parts that are already in this parent. The moved part can be placed next to any of them."""
 
 
 def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:

@@ -129,7 +129,7 @@ def tree_nodes(
 
 def _ancestor_nodes(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
     """Return the node of an unchanged page, with `children` below it. If all `children` are unchanged pages too, return
-    the children instead, with the title of the page added, such as `Guides › Setup`. Empty without `children`."""
+    only them, with the title of `page` before their titles, such as `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]

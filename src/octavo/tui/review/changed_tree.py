@@ -387,7 +387,7 @@ class ViewedMarks:
         return self._revision or "", self.viewed_keys, self.changed_since_viewed
 
     def _update_stored_marks(self, change: Callable[[_Marks], _Marks]) -> None:
-        """Replace the stored marks with the result of `change` for them. Another instance may have changed them."""
+        """Apply `change` to the stored marks, which another instance may have changed, and read the result."""
 
         def changed_fields(stored: object) -> dict[str, object]:
             revision, viewed, changed = change(_marks_in(stored))

@@ -193,7 +193,7 @@ class _SavedEdits(NamedTuple):
     revision: str | None = None
     """Revision after the last edit. None if it is unknown or `error` is set."""
     has_overwritten: bool = False
-    """True if these edits replaced a revision that another user saved meanwhile."""
+    """True if the sent edits replaced a revision that another user saved meanwhile."""
 
 
 async def _send_edits(

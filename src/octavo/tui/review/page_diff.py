@@ -70,7 +70,7 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._started_moves: set[tuple[str, str]] = set()
-        """Moves of unsent comments that have started: ID of the outbox entry, and key of the new block."""
+        """Started moves of unsent comments to new blocks: (ID of the outbox entry, key of the new block)."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the texts that a page adds. Return True if `new_page_title` then has another result for any thread."""
@@ -280,7 +280,7 @@ class PageDiff:
     # Threads
 
     def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find out how the words of threads changed on a compared page. Draw threads whose words moved to this page."""
+        """Find out how quoted words changed on a compared page, and start to find quoted words that moved to it."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             self.word_changes.update(change.page.id, anchors)

@@ -107,7 +107,7 @@ class Comparison:
         """IDs of the change request and revisions of the last prediction. Empty without prediction, or if it failed."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
-        """Error message if the changes could not be loaded. Empty if they were loaded."""
+        """Error message if the changes could not be loaded. Otherwise empty."""
         self.why_outdated: Callable[[], str | None] = lambda: None
         """Returns why the screen still shows an earlier revision. None if it shows the current revision."""
         self.reviews: tuple[Review, ...] = ()

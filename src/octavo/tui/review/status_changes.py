@@ -61,7 +61,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert open requests to drafts."""
+    """If the first of `requests` is a draft, mark all drafts as ready. Else convert open change requests to drafts."""
     if requests:
         matching_requests = [each for each in requests if each.status == requests[0].status]
         toggle = _toggle_action(app, matching_requests)

@@ -69,8 +69,8 @@ class Browser:
 
 
 def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
-    """Return the browser to open a URL with: from the variable BROWSER, else the browser of the desktop. If none can be
-    used, return a sentence that says why."""
+    """Return the browser to open a URL with: from the variable BROWSER, else the browser of the desktop. If no
+    browser can be used, return a sentence that says why."""
     if not url.startswith(_WEB_SCHEMES):
         return "Octavo opens only web links in a browser."
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):

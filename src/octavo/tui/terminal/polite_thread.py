@@ -68,7 +68,7 @@ class PoliteThread:
         return not self._pending_works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> Work:
-        """Run `steps` in the thread, before all earlier works, and return the new work, which can be stopped."""
+        """Run `steps` in the thread, before earlier works continue. Return the new work. Parameters: see `Work`."""
         work = Work(steps, on_error)
         with self._has_work:
             self._pending_works.append(work)

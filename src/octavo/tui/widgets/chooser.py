@@ -63,7 +63,7 @@ class Choice(Generic[T]):
     synonyms: str = ""
     """Other words for the item, in which the filter also searches."""
     view: str = ""
-    """Name of another view in which the item opens. Empty if it stays in this view."""
+    """Name of another view in which the item opens. Empty if the item opens in the current view."""
 
     @property
     def explanation(self) -> str:

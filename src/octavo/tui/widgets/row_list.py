@@ -435,7 +435,7 @@ class RowList(LineList, Generic[T]):
         )
 
     def clear_filter(self) -> None:
-        """Clear the filter. If there is none, clear the selection."""
+        """Clear the filter. If no filter is set, deselect all rows."""
         if self.query_text:
             super().clear_filter()
         else:

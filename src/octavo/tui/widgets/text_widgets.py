@@ -172,7 +172,7 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """Lines of a loading list: known `titles` at once, else gray bars after 150 ms, and a message after 1 s."""
+    """Lines of a loading list: `titles` at once. Without titles, gray bars after 150 ms. A message after 1 s."""
 
     def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
         self.subject, self._titles = subject, titles
