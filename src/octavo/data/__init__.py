@@ -40,28 +40,32 @@ Reads
 
     1. `BackgroundRefresh` (tui/app) checks every 5 seconds whether a poll is due. A poll is due every 30 seconds, or every 2
        or 10 minutes while the user is idle (`INTERVALS` in polling.py).
-    2. `Poller.run` fetches the lists of spaces and of open and draft change requests. If a list has changed,
-       `InboxLoader._on_list_loaded` begins the update `LISTS_CHANGED`.
-    3. `Poller.run` fetches the responses of views, and then calls `InboxLoader.poll`, which runs the update `POLL`. If the
-       inbox has no subscribers, no update runs.
+    2. `Poller.run` fetches the watched lists of spaces and of open and draft change requests. If a list has changed,
+       `InboxLoader._on_list_loaded` begins the update `LISTS_CHANGED`. If a list cannot be fetched, the poll ends here.
+    3. `Poller.run` fetches the responses of views, and then calls `InboxFeed.poll` (tui/core), which runs the update
+       `POLL` of `InboxLoader`. If the inbox has no subscribers, no update runs.
     4. Each update calls `InboxPlanner.needed_responses`. The fingerprint of a list of threads has the number of open threads,
        and for a change request also `updatedAt`. The lists of the organization do not count replies. So a reply may leave the
        fingerprint of a change request's threads unchanged, and always leaves that of a space's threads unchanged.
     5. So `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`): one list that is not own, then
        own lists, and then others. The reply waits here, for many polls if there are many lists. A list is own if it has a
-       thread of the user, or replies in a thread that concerns the user (`needed_replies`). On servers that do not
-       report the times of replies, two lists of replies replace two of these: an edit leaves their number unchanged.
+       thread of the user, or replies in a thread that concerns the user (`needed_replies`). The limit is about
+       `MAX_RECHECKED_PAGES` pages. On servers that do not report the times of replies, two of these pages are lists of
+       replies, because an edit leaves the number of replies unchanged.
     6. The list of threads arrives. It has the number of replies of each thread, so the fingerprint of the replies differs
        (`replies_fingerprint`), and `InboxPlanner.on_response` returns them as needed. Their rank is INBOX if the thread
        concerns the user, otherwise LATER. In each update, the replies of 200 threads of rank LATER get rank INBOX.
     7. The replies arrive. `inbox_of` makes a row if an open thread has posts of others after the last post of the user, and
        the user wrote in the thread, created its change request, or is mentioned in these posts.
+    8. `InboxBuilder` publishes the rows to `InboxFeed`, which `InboxScreen` shows.
 
-    If a view fetches the same list or replies, the inbox gets them earlier: the Syncer gives each response to all owners.
+    If a view shows the list of open threads, the next poll fetches it with its fingerprint, and the inbox reads it from
+    the cache. Responses that a view fetches without a fingerprint do not reach the inbox.
 
-    Order of requests       Reads: `SyncQueue.next`, by rank. Writes of the outbox: `machine.next_due`, in the order they were
-                            written in each space or change request. Direct writes, and the reads before and after them,
-                            are sent at once.
+    Order of requests       Reads: `SyncQueue.start_one`, by rank. Every eighth read in the background is the one that
+                            has waited longest. Writes of the outbox: `machine.next_due`, in the order they were written
+                            in each space or change request. Direct writes, and the reads before and after them, are
+                            sent at once.
 
 Writes (writes/__init__.py explains how a comment is sent and survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments

@@ -14,23 +14,25 @@ Terms
 How a comment is sent:
 
 0. The composer saves the draft 0.3 seconds after the last key press, but at most 1 second after the first key press
-   that is not saved. It also saves before it closes (tui/comments/composer.py, data/drafts.py).
+   that is not saved. It also saves when it closes, and waits until the text is on disk before it sends
+   (tui/comments/composer.py, data/drafts.py).
 1. `Outbox.add_all` stores the entry and deletes the draft in one transaction (store.py, state.db). The state is `held`.
 2. optimistic_updates.py shows the comment in the cached responses. `u` cancels the comment, and its text is a draft again.
-3. The undo delay ends: `OutboxWorker` makes the entry `queued`. Of all Octavo processes, only the process with the file
-   lock `outbox` does steps 3 to 6 (worker.py).
+3. The undo delay ends: `OutboxWorker` makes the entry `queued`. Of all Octavo processes of a profile, only the one with
+   the file lock `outbox` does steps 3 to 6 (worker.py).
 4. `OutboxDelivery.deliver` calls `check`, which reads the newest threads, or the replies of the thread
    (comment_kinds.py). Their IDs are the baseline.
-5. `machine.start` stores the state `sending` and the baseline. Then the request is sent.
+5. `OutboxEntries.apply` stores the state `sending` and the baseline (`machine.start`). Then the request is sent.
 6. The response arrives: one transaction stores the ID of the comment, and moves the entry from the table `outbox` to
    the table `sent` (`machine.confirm`).
 
 What happens after a kill:
 
     After step    On disk                   At the next start
-    0             the draft                 The composer opens with the draft. At most the text of the last second is lost.
+    0             the draft                 Nothing is sent. When the user opens the composer for this thread or block
+                                            again, it has the draft. At most the text of the last second is lost.
     1, 2          `held`                    If the undo delay has ended since, it begins again (`OutboxWorker._take_over`).
-    3, 4          `queued`                  Step 4 is repeated.
+    3, 4          `queued`                  Step 4 is repeated. After a day, the user is asked (`wait_for_user`).
     5             `sending`, the baseline   The server may or may not have the comment. The entry becomes `unknown`.
     6             the entry in `sent`       Nothing happens.
 

@@ -49,9 +49,9 @@ How a page of 1 MB gets on screen:
    the top depends on their heights. If all chunks together have at most 300 lines, it renders all (`lay_out_short`).
 7. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
    bar, thread marks and link hints to each row, and keeps the frame until something changes.
-8. Meanwhile, the thread parses the rest. Moves beyond the first screen wait in `PageNavigation.repeat_when_parsed`.
-9. `PageLoader._show_rest` appends the chunks below the first screen, repeats the moves that waited, and posts
-   `PageLoaded`.
+8. Meanwhile, the thread parses the rest. Moves beyond the first screen wait (`PageNavigation.repeat_when_parsed`).
+9. `PageLoader._show_rest` appends the chunks below the first screen, posts `PageLoaded`, and repeats the moves that
+   waited.
 10. `BackgroundLayout.begin` lays out all chunks in the thread (`lay_out_chunks`). It keeps all heights, but at most
     2,500 lines: other lines are rendered when they come into view.
 
@@ -72,4 +72,5 @@ How `n` finds the next change of a diff:
 6. `Viewport.go_to` sets `top`. `select` repaints and posts `PaneMoved`. The status line then shows `change 2 of 7`.
 7. If there is no later change, `go_beyond` says so. In a diff of several pages, `MultiPageNavigation` overrides
    `_change_from` and `go_beyond` (multi_page_diff.py): it goes to the first change of the next page, or to its heading.
+   There, `n` never waits. If the next page is not loaded yet, `go_beyond` says “Still loading”.
 """
