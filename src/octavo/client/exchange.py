@@ -53,7 +53,7 @@ class ExchangeContext:
     rng: Callable[[], float]
     budget: policy.RetryBudget
     large_body_lock: asyncio.Lock
-    """Lock of the request whose large response body is in memory."""
+    """Lock that a request holds while its large response body is in memory."""
 
     @property
     def host(self) -> str:

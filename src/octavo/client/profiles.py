@@ -50,7 +50,7 @@ class StorageNames:
 
     def name_of(self, access: Access) -> str:
         """Return the storage name of an account. While the user is unknown, the name comes from the token or profile.
-        Save a new name of a known user."""
+        Save the name of a known user if no name is saved yet."""
         if access.token is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # Store the salt, so that the next run computes the same digests.

@@ -216,7 +216,7 @@ async def read_body(
 async def limited_chunks(
     response: StreamedResponse, max_bytes: int, too_large: BadResponse
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the body in chunks, still compressed. Raises `too_large` if over `max_bytes` come, or are announced."""
+    """Yield the body in chunks, still compressed. Raises `too_large` if they or `content-length` exceed `max_bytes`."""
     length = response.headers.get("content-length", "")
     if length.isascii() and length.isdecimal() and (len(length) > 15 or int(length) > max_bytes):
         raise too_large

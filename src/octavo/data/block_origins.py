@@ -226,7 +226,7 @@ async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRe
 
 
 class RevisionSummary(NamedTuple):
-    """A revision without its content, and the changes it made."""
+    """A revision without its pages and files, and the changes that this revision made."""
 
     revision: Revision
     """The revision without its pages and files."""

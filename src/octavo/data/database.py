@@ -273,7 +273,7 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 @contextmanager
 def _locked_against_writes(path: Path) -> Iterator[None]:
-    """Lock a damaged database against writes of other connections in the `with` block, if it can still be locked."""
+    """Lock a damaged database against other writers in the `with` block. If locking fails, run the block unlocked."""
     with ExitStack() as stack:
         with suppress(sqlite3.Error):
             stack.enter_context(closing(connect(path))).execute("BEGIN IMMEDIATE")

@@ -272,7 +272,7 @@ class _InboxBuild:
             entry for entry in data.entries if entry.state not in ("pending", "failed") and not entry.needs_user
         ]
         self._answered: set[tuple[Discussion, str]] = set()
-        """Threads that the user has just replied to or resolved, even if the responses do not show it yet."""
+        """Threads that the user has just replied to or resolved, even if the responses do not show the write yet."""
         for each in sent_entries:
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved):
                 self._answered.add((each.at, each.op.comment_id))

@@ -97,7 +97,7 @@ class ListedFingerprints:
         """Spaces by `(space id, "")`, change requests by `(space id, request id)`."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Use the spaces and change requests in `lists` from now on. A list that is None is ignored."""
+        """Replace all items by the spaces and change requests in `lists`. A list that is None is ignored."""
         items = [item for listed in lists if listed is not None for item in listed.items]
         self._items = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
@@ -151,7 +151,7 @@ MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of other users whose replies an update fetches with rank INBOX instead of LATER."""
 MAX_RECHECKED_PAGES = 5
-"""Approximate maximum number of pages that an update fetches of threads and replies with unchanged fingerprints."""
+"""Approximate maximum number of pages of threads and replies that an update fetches despite equal fingerprints."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `InboxUpdate.START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)

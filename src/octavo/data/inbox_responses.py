@@ -43,7 +43,7 @@ class InboxResponses:
         return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
     def take_new_responses(self) -> dict[str, ListedItems]:
-        """Return the responses that were not given to `reduce` yet, by URL. They leave `unreduced`."""
+        """Return the responses in `unreduced` by URL, and clear `unreduced`."""
         new, self.unreduced = self.unreduced, {}
         return new
 

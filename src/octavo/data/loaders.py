@@ -35,7 +35,7 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
 
 
 def page_to_read_op(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for reading. Servers that can do so insert the reusable content."""
+    """Return the operation that loads a page for reading. The server inserts the reusable content if it can."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 

@@ -150,7 +150,7 @@ class RunningRequest:
     """True if a write may have changed the response after the request was sent."""
 
     def satisfies(self, needed: NeededResponse) -> bool:
-        """Return whether the response will be current enough, and have enough items, for `needed`."""
+        """Return whether the response will match the fingerprint and `min_items` of `needed`. False if `is_stale`."""
         is_current = not needed.fingerprint or needed.fingerprint in self.fingerprints
         return not self.is_stale and is_current and needed.min_items <= self.min_items
 

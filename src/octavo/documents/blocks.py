@@ -318,8 +318,8 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost block that was opened with `key`. Report and close the open blocks in it. Return False if
-        no such block is open. True for a block that `open` did not open because it was nested too deeply."""
+        """Close the innermost block that was opened with `key`. Report and close the open blocks in it. Return
+        whether such a block was open. Also True if `open` ignored the block because it was nested too deeply."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True

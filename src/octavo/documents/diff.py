@@ -362,7 +362,7 @@ def _block_pairs(old: Block, new: Block, content_change: ContentChange) -> Itera
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new key of a block with unchanged text, and of its descendants. Empty if a kind differs."""
+    """Yield the keys of `old` and `new`, and of each pair of descendants. Empty if the kinds of any pair differ."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

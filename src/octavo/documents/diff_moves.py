@@ -459,8 +459,8 @@ def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _is_whole_edit(draft: DraftEntry) -> bool:
-    """Return whether a block was added or removed without its children, or edited without a move inside. An edit of a
-    text counts only if words have changed, not only format or links."""
+    """Return whether `draft` adds or removes a block and has no child drafts, or edits a block without a move inside.
+    An edit of a text counts only if words have changed, not only format or links."""
     if draft.status == "changed":
         if any(inner.status in ("left", "arrived") for inner in draft.descendants()):
             return False

@@ -339,7 +339,7 @@ def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
     """Return one draft for `pairs` of old and new blocks. It contains drafts for the containers of the new version.
-    `old_containers` maps the `id()` of each to its old version. If None, only lists and items get old versions."""
+    `old_containers` maps the `id()` of a new container to its old version. If None, only lists and items get one."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])

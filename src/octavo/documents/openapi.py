@@ -287,7 +287,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
 
 
 def _absolute_url(server: str) -> str:
-    """Return a server URL for a curl command. An unknown host becomes `…`."""
+    """Return a server URL for a curl command. `…` stands for a missing host, or for a URL with a leading hyphen."""
     if server.startswith("//"):
         return f"https:{server}"
     if server.startswith("/"):

@@ -177,7 +177,7 @@ def revert_blocks(old_text: str, current_text: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return (first line, line after the block) of each block, by key. Only line feeds count as line ends."""
+    """Return the first line of each block and the line after the block, by key. Only line feeds end lines."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):
@@ -385,8 +385,9 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated. False without a block, or if the new version has it. Else True for a
-        pending comment with a quote, for a thread outdated on the server, and if both versions lack block and quote."""
+        """Return whether a thread is outdated. False if the thread has no block, or if the new version has the block.
+        Otherwise, True if the thread is a pending comment with a quote or is outdated on the server, or if both
+        versions have neither its block nor its quote."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -582,7 +582,7 @@ def _term_match(change: TermChange, source: str, visible_source: VisibleText, st
 
 
 def _new_words(change: TermChange, matched_text: str) -> str:
-    """Return the new term with capitals as in `matched_text`. Code keeps the capitals of the new term."""
+    """Return the new term with capitals as in `matched_text`. Code and `begins_with_number` leave it unchanged."""
     if change.is_code or change.begins_with_number:
         return change.new
     letters, old_letters = "".join(filter(str.isalpha, matched_text)), "".join(filter(str.isalpha, change.old))

@@ -175,7 +175,7 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Numbers of footnotes by label. The value -1 stands for no number yet, and does not replace a number."""
+    """Numbers of footnotes by label, -1 while a footnote has no number. Setting -1 does not replace a number."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:

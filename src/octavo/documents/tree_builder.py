@@ -121,7 +121,7 @@ class HtmlReader:
         return None
 
     def _read_text_element(self, token: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a paragraph, heading or summary. If all of it was read, return the position after it, else None."""
+        """Read the tag of a paragraph, heading or summary. Return the position after the end tag if text was read."""
         self._flush()
         name = tag.name
         key = f"html:{name}"

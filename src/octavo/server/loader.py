@@ -151,7 +151,7 @@ def _merge_changes(
     context: RequestContext, space: Json, old: Json, new: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
     """Merge the folder's changes from `old` to `new` into main. Return the new revision. None if main has all
-    changes, or if `was_loaded` and nothing changed. `index_later` is for `set_current`."""
+    changes, or if `was_loaded` is True and `old` equals `new`. `index_later` is passed to `set_current`."""
     if not space["revision"]:
         revision = add_revision(context, space["id"], new, type="edits", parents=[])
     elif was_loaded and not revision_differences(old, new, _blob):

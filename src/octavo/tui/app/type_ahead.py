@@ -264,7 +264,7 @@ class TypeAhead:
             self.text.ignore()
 
     def _drop(self, count: int) -> None:
-        """Drop the first `count` events of the queue, and tell the user."""
+        """Drop the first `count` events of the queue. If `count` is not 0, tell the user."""
         if count:
             self._app.explain("Ignored the keys that you pressed during loading.")
         del self._queue[:count]

@@ -141,7 +141,7 @@ async def _run_to_completion(function: Callable[[], T]) -> T:
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
     """Return `segments`. If `path_counts` already has this path, add a number to the file name, such as `page-2.md`.
-    Record the wanted and the returned path in `path_counts`, in folded letters."""
+    Record `segments` and the returned path in `path_counts`, both folded."""
     *folder, name = segments
     stem, dot, extension = name.partition(".")
     wanted_key = tuple(fold(segment) for segment in segments)

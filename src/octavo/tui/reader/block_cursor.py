@@ -321,7 +321,7 @@ class Hints:
         self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter. A capital letter sets `in_browser`. Return the link whose label is complete now.
+        """Add `letter` to the typed letters. A capital sets `in_browser`. Return the link whose label was typed.
         Otherwise, return True if any label begins with the typed letters."""
         self.in_browser = self.in_browser or letter.isupper()
         self.typed_letters += letter.lower()

@@ -270,7 +270,7 @@ class _ChunkBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden_changes: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a chunk that counts `hidden_changes`. Add the threads on the hidden blocks. Clear `hidden_changes`."""
+        """Add a chunk with the counts of `hidden_changes`, and the threads on their blocks. Clear `hidden_changes`."""
         if not hidden_changes:
             return
         counts: Counter[ChangeKind] = Counter()

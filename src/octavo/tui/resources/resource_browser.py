@@ -209,7 +209,7 @@ class BrowserScreen(ListView[Any]):
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
         self._load_delay = Delay(self)
         self._new_key = ""
-        """Key of a new item that is selected as soon as the list has it. Empty otherwise."""
+        """Key of a new item to select as soon as the list contains the item. Empty if no item is awaited."""
         self.pending_navigation = PendingNavigation(self)
 
     def body(self) -> Iterable[Widget]:

@@ -231,8 +231,8 @@ _Send: TypeAlias = Callable[[], Coroutine[Any, Any, SendResult[Any]]]
 
 def _undo_of(title: str, sends: Sequence[_Send], message: str) -> DirectUndo:
     """Return an undo that calls `sends` in order until a request fails. After a failure, the `result` of its SendResult
-    is an undo for the rest. The result is None if nothing is left to send, or if the first request can be tried
-    again."""
+    is an undo for the rest. This `result` is None if nothing is left to send, or if the first request failed and can
+    be tried again."""
 
     async def undo() -> SendResult[Any]:
         for number, send in enumerate(sends):

@@ -361,7 +361,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._selected = 0
         """Index of the selected change request."""
         self._mergeable_count = 0
-        """Number of change requests that can be merged before the first problem."""
+        """Number of change requests before the first that cannot be merged."""
         self._has_checks = False
         self._is_merging = self._is_finished = False
         self._may_continue = True

@@ -313,7 +313,7 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, revisions: ComparedRevisions, old_ref: RevisionRef, listed_changes: Changes) -> None:
-        """Load the old page tree, which has the positions of deleted pages. Add changes that `listed_changes` lacks."""
+        """Load the old page tree, which has the positions of deleted pages. Add changes that the server left out."""
         try:
             old_revision = await load_revision(self._view.live, old_ref)
             self.old_pages = old_revision.pages

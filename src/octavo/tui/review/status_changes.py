@@ -289,7 +289,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """Effect of a command on one of the selected change requests. Shown before you confirm."""
+    """Write that a command will send for a selected change request, or the reason to send none."""
 
     change_request: ChangeRequest
     name: str

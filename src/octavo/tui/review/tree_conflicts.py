@@ -221,8 +221,8 @@ def _subpage_ids(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that both sides moved. `own_tree` is the page tree that the change request had
-    before the merge, `current` its page tree now. None if the page is already where the change request moved it."""
+    """Return the conflict about a page that both sides moved or reordered. `own_tree` is the page tree of the change
+    request before the merge, `current` its page tree now. None if the page has the same position in both trees."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None

@@ -254,7 +254,7 @@ def _kill(child: Popen[bytes]) -> None:
 
 @dataclass(frozen=True)
 class BoundedOutput:
-    """Output of a program of `bounded/`."""
+    """Output of a program of `bounded/`, and whether the program exceeded a limit."""
 
     output: bytes
     exceeded_limit: bool
