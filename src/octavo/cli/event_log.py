@@ -165,7 +165,7 @@ def _open_if_exists(path: Path) -> AbstractContextManager[BinaryIO | None]:
 
 
 def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
-    """Yield the entries of a log file. With `wait`, also yield new entries, until another file has this path."""
+    """Yield the entries of a log file. If `wait` is given, follow new entries until another file has `path`."""
     incomplete_line, is_current = b"", True
     while file is not None and is_current:
         # The files are compared before the read, because a file may get entries until it is renamed.

@@ -74,8 +74,8 @@ class PlatformFolder:
         return SecretStr(key)
 
     def lock_shared(self) -> Callable[[], None]:
-        """Lock the folder against `lock_exclusively`, and return a function that unlocks it. Waits for an exclusive
-        lock to end. Do nothing on a disk without locks. Raises OSError if the folder cannot be created."""
+        """Lock the folder against `lock_exclusively`, and return a function that unlocks the folder. Waits for the end
+        of an exclusive lock. Locks nothing on a disk without locks. Raises OSError if the folder cannot be created."""
         create_private_folder(self.path)
         try:
             return lock_file(self._lock, shared=True)

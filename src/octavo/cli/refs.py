@@ -324,7 +324,7 @@ class RefResolver:
 
     async def user(self, name: str) -> User:
         """Return the user with the ID, name, first name or email address `name`, or for `@me` the current user. Raises
-        ApiError, or Failure unless exactly one matches."""
+        ApiError, and Failure if no user or several users match."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         folded_name = fold(name.removeprefix("@"))

@@ -344,7 +344,7 @@ async def open_transport(
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the IP address of a host. Raises NotSent for an unknown host, and BadResponse if it is not public."""
+    """Return the IP address of a host. Raises NotSent for an unknown host, BadResponse for a private address."""
     try:
         ip_addresses = [
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -328,7 +328,7 @@ def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
 
 
 def _existing_profile(saved_profiles: Profiles, name: str) -> Profile:
-    """Return the profile `name`. Raises ValueError with a sentence if there is none."""
+    """Return the profile `name`. Raises ValueError with a sentence if `name` is empty or unknown."""
     if name and (saved_profiles.entries or saved_profiles.problem):
         return profiles.profile_named(saved_profiles, name)
     names = ", ".join(saved_profiles.entries)

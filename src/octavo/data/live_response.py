@@ -133,7 +133,7 @@ class LiveResponse:
             self.page_count = self.needed_page_count = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, page_count: int, now: datetime, included_write_count: int) -> None:
-        """Set the value from the server, or keep an equal old object. Forget edits that the value includes."""
+        """Store `value`, or keep an equal old one. Drop edits by the first `included_write_count` confirmed writes."""
         if value != self.value:
             self.value = value
         self.page_count, self.fetched_at, self.checked_at = page_count, now, now

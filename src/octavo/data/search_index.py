@@ -446,7 +446,7 @@ class SearchIndex:
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Index the next cached responses. Schedule the next call until all are indexed."""
+        """Index the next batch of cached responses. Then schedule the next batch, or after the last, call `changed`."""
         assert self._read_cached is not None, "the index must have a source"
         ((indexed_number,),) = db.execute("SELECT after FROM filling").fetchall()
         if self._closing:

@@ -160,7 +160,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. Then `get_value` ignores changes by other processes."""
+        """Store a JSON value under `name` in the background. From then on, `get_value` ignores other processes."""
         self.change_value(name, lambda _: value)
         self._values[name] = value, None
 

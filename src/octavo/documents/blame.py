@@ -56,7 +56,7 @@ class Blame(Generic[V]):
         self._documents = {page_id: document}
         self._ancestors = {block.key: _Ancestor(page_id, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Ancestor, str]] = {}
-        """Long blocks that the last compared version added: (ancestor, words) by block key in the newest version."""
+        """(ancestor, words) of each long block that the last compared version added, by key in the newest version."""
 
     @property
     def page_ids(self) -> frozenset[str]:

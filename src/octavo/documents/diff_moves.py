@@ -353,7 +353,7 @@ class _KeptWords:
         """Number of kept words in moved blocks. `count_in_entries` adds them here, and does not return them."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
-        """Return the number of kept words that did not move. Add the kept words of moved blocks to `moved_count`."""
+        """Return the number of kept words outside moved blocks. Add those in moved blocks to `moved_count`."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: DiffEntry) -> int:

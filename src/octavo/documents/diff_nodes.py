@@ -311,7 +311,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. If no word of a link had this link before, each run has the link's whole text."""
+    """Return the run of each word. In a link that is new for all its words, each run has the text of the whole link."""
     runs = [word.run for word in words]
     kept_indexes = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept_indexes, lambda index: runs[index].link):

@@ -53,7 +53,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, are_untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Yield pairs of columns with enough equal cells, and if `are_untitled`, by position. Pair others with None."""
+    """Yield pairs of similar columns. If `are_untitled`, pair others by position. Pair the rest with None."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))

@@ -96,7 +96,7 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
 
 
 def split_tokens(runs: Iterable[Run], link_texts: Collection[str] = ()) -> list[Token]:
-    """Return the tokens of a text. A run of `ATOMIC_KINDS`, or a link with a text in `link_texts`, is one token."""
+    """Return the tokens of a text. Runs of `ATOMIC_KINDS` and links with a text in `link_texts` are one token each."""
     tokens = []
     for run in runs:
         token_style = style(run)

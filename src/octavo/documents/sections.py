@@ -13,7 +13,7 @@ from octavo.documents.source_reader import parse
 MAX_SECTION_LENGTH = 4000
 """Maximum number of characters of a section. Longer sections are split, because snippets of long texts are slow."""
 _TEXT_ATTRIBUTES = ("title", "alt", "path", "summary", "description", "status")
-"""Attributes of blocks whose text is shown."""
+"""Attributes whose text a block shows."""
 
 
 class Section(NamedTuple):

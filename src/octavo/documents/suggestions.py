@@ -229,7 +229,7 @@ _MAX_BLOCKS = 4_000
 """Maximum number of text blocks of a page that is searched for similar blocks."""
 
 WordChange = Literal["", "changed", "gone"]
-"""Whether the block of a thread, or the words that it quotes, were edited or deleted. Empty if unchanged or unknown."""
+"""What happened to the block of a thread, or to the words that the thread quotes. Empty if nothing, or if unknown."""
 
 
 class ThreadAnchors:

@@ -132,7 +132,7 @@ class Proposal:
         return self.change_request is not None and self.folder.proposal.get("changeRequest") == self.change_request.id
 
     def _select_record(self) -> None:
-        """Set `folder.proposal` to the record of the last proposal to this change request. Move others to `others`."""
+        """Put the record of this change request into `folder.proposal`, and records of others into its key `others`."""
         if self.change_request is None or self._is_request_stored:
             return
         record = self.folder.proposal

@@ -296,7 +296,7 @@ def save_next_to(
     *,
     is_before: bool,
 ) -> None:
-    """Move `moved` before (`is_before`) or after `neighbor`, or to the end if it is None. See `insert_in_order`."""
+    """Move `moved` before (`is_before`) or after `neighbor`. If `neighbor` is None, move to the end of `siblings`."""
     other_siblings = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in other_siblings]
     index = paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings)

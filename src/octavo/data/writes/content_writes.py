@@ -203,7 +203,7 @@ async def _with_changes(change: WrittenText, text: Raw) -> WrittenText | None:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages of an edit exist: a 404 then means an unknown operation. False if a request fails."""
+    """Return whether all pages that `op` names exist, so that a 404 is not about a page. False if a request fails."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}

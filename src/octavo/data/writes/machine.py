@@ -408,8 +408,8 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def limit_times(entry: OutboxEntry, now: datetime, may_arrive_for: timedelta) -> OutboxEntry:
-    """Limit the times of an entry to `now`, because the clock may have been set back. `may_arrive_until` may be up to
-    `may_arrive_for` later."""
+    """Return `entry` with its times limited to `now`, because the clock may have been set back. `may_arrive_until` may
+    be up to `may_arrive_for` later. Raises WrongState unless `entry` is queued or unknown."""
     entry = _require_state(entry, "queued", "unknown")
     limits = {"requested_at": now, "due_at": now, "started_at": now, "may_arrive_until": now + may_arrive_for}
     times = [(name, getattr(entry, name), limit) for name, limit in limits.items()]

@@ -113,7 +113,7 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, reasons_by_url: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield a finding for each broken link to a website. `problems` says why a URL, without fragment, is broken."""
+        """Yield a finding per broken link to a website. `reasons_by_url` has the reason by URL without fragment."""
         finder = page.location_finder()
         for reference in page.references:
             url = self._external_url(page, reference)

@@ -525,8 +525,8 @@ def follow_moves(
 def _equal_additions(
     versions: Versions[SourceBlock], sides: Sequence[_Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield lists of pairs (main, change request) of equal blocks that both sides added at different positions. Each
-    list has adjacent blocks, of which some may be only similar, or occur elsewhere too."""
+    """Yield lists of pairs (main, change request) of blocks that both sides added at different positions. The blocks of
+    a list are adjacent, and at least one pair is equal. A block that only one side has is paired with itself."""
     base_keys: set[tuple[SourceBlock | None, str]] = set()
     for each in versions.base.walk():
         base_keys |= {(None, each.key), *((each, child.key) for child in each.children or ())}
@@ -554,7 +554,7 @@ def _equal_additions(
         # Equal texts of two new sections stay in both, unless the sections are versions of one section.
         has_heading = bool(main[0].level or request[0].level)
         if not has_heading or _are_versions_of_section(main, request):
-            # A block that only one side has moves with its section.
+            # A block of only one side is moved with its section.
             own_blocks = *main[len(request) :], *request[len(main) :]
             yield [*zip(main, request, strict=False), *zip(own_blocks, own_blocks, strict=True)]
             found_blocks.update(inner for new in main for inner in new.walk())
@@ -583,7 +583,7 @@ def _count_similar_at_start(main: Iterable[SourceBlock], request: Iterable[Sourc
 
 
 def _are_versions(one: SourceBlock, other: SourceBlock) -> bool:
-    """Return whether two blocks are equal or similar. Different rows or items are never versions of each other."""
+    """Return whether two blocks are equal or similar. For rows and items, return True only if they are equal."""
     if one.key == other.key or one.kind in ROWS_AND_ITEMS:
         return one.key == other.key
     return one.name == other.name and word_similarity(one, other) >= MIN_MOVED_LIKENESS

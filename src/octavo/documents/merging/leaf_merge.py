@@ -261,7 +261,7 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column that still exists or was renamed, by old index. None if unclear."""
+    """Return the new index of each remaining or renamed old column, by old index. None if names are ambiguous."""
     index_of = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unmatched_old = [i for i in range(len(old)) if i not in index_of]
     unmatched_new = [j for j in range(len(new)) if j not in index_of.values()]

@@ -340,7 +340,7 @@ class _RevisionMerger:
         return merged_fields, conflicting_fields
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Return merged files or reusable content, and record conflicts. Items that are not in main come last."""
+        """Return merged files or reusable content, and add to `conflicts`. Items that are not in main come last."""
         base_items, main_items, proposed_items = (
             {item["id"]: item for item in items} for items in (base, main, proposed)
         )

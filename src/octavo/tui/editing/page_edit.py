@@ -383,8 +383,8 @@ def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
 def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
-    """Apply the suggested change in a comment or reply to its page, and resolve the thread if `resolve`. If the block
-    has changed since the suggestion, offer to open the editor."""
+    """Apply the suggested change in `message` to the page of `thread`. Resolve the thread if `resolve`. If the block
+    has changed since the suggestion, offer to open the editor. No effect unless `at` is a change request."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return

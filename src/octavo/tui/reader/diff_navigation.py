@@ -176,7 +176,7 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block with the same key in the comparison that is shown now, or `block` if there is none."""
+        """Return the block with the key of `block` in the current comparison. If there is none, return `block`."""
         compared = self.contents.page.compared
         if compared is None or block.kind in NON_BLOCK_KINDS or block.key in self.contents.thread_keys:
             return block
@@ -417,7 +417,7 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to="third")
 
     def show_more_context(self) -> None:
-        """Expand the selected unchanged blocks. For other blocks, show more unchanged blocks around all changes."""
+        """Expand the selected collapsed blocks. If none are selected, show more unchanged blocks around all changes."""
         selected = self.cursor.current()
         if selected is not None and selected.block.kind == "fold":
             self.expand_collapsed(selected.block.key)

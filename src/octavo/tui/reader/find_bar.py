@@ -410,7 +410,7 @@ class TextSelection(PanePart):
             widget.screen.clear_selection()  # The selected line numbers now belong to other text.
 
     def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
-        """Return strips with the selected text highlighted. `line` is the number of the line in the first strip."""
+        """Return `strips` with the selected text highlighted. `line` is the line number of the first strip."""
         selection = self.viewport.widget.text_selection
         if selection is None:
             return strips

@@ -151,7 +151,7 @@ class _Header(BaseModel):
 
 
 def parse_picture(output: bytes) -> ScaledPicture:
-    """Return the image in the output of the child process. If there is none, `problem` of the result says why."""
+    """Return the image in the output of the child process. If there is no image, `problem` of the result says why."""
     header_json, separator, pixels = output.partition(b"\n")
     try:
         header = _Header.model_validate_json(header_json) if separator else _Header(problem=_TOO_MUCH_MEMORY)

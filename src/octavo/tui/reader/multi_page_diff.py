@@ -342,7 +342,7 @@ class MultiPageNavigation(DiffNavigation):
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the last reading position in a page. Do nothing unless the page is under the cursor."""
+        """Restore the stored reading position in a page. No effect unless the page is under the cursor."""
         if (position := self.positions.get(section.position_key)) is not None:
             self._restore_position(section, position)
 

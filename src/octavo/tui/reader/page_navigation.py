@@ -85,8 +85,8 @@ class PageNavigation:
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Add `move` to the moves that wait for parsing, and return True. Return False if no move waits. A negative
-        `step` (a move up) cancels the waiting moves, and returns False."""
+        """If moves wait for parsing, add `move` to them and return True. Otherwise, return False. A negative `step` (a
+        move up) cancels the waiting moves and returns False."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():

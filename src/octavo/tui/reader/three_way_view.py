@@ -333,8 +333,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict that has neither a choice nor a suggestion, starting with the selected conflict. If
-        there is none, return False. If also no block is selected, go to the first conflict."""
+        """Go to the next conflict that has neither a choice nor a suggestion, starting with the selected conflict.
+        Return whether there is such a conflict. If there is none and no block is selected, go to the first conflict."""
         conflicts = self.contents.conflicts
         start_index = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [

@@ -77,7 +77,7 @@ class Contents:
         return ()
 
     def use_newest_chunks(self) -> Sequence[Any]:
-        """Return the chunks to lay out. A subclass that builds chunks in advance switches to its newest chunks."""
+        """Return the chunks for the next layout. A subclass may first replace its chunks with newer chunks."""
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
@@ -213,7 +213,7 @@ class PanePart:
         """Called after lines were replaced. Parts override this method to drop their data about the old lines."""
 
     def layout_changed(self) -> None:
-        """Called after chunks were rendered, so that heights may have changed."""
+        """Called after chunks were rendered, when their heights may have changed. Does nothing by default."""
 
     def top_changed(self, *, is_down: bool) -> None:
         """Called after scrolling down, or up if `is_down` is False."""

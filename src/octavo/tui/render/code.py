@@ -138,7 +138,7 @@ def is_code_collapsed(block: Block, row_count: int, view_state: ViewState) -> bo
 
 
 def _code_size(block: Block) -> CodeSize:
-    """Return the number of lines in a code block, the width of its widest line, and of each line with a note."""
+    """Return the line count of a code block, the width of its widest line, and the width of each line with a note."""
     rows = block.text.expandtabs(4).split("\n")
     long_rows = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cell_count)
     noted_rows = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]

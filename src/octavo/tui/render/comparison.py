@@ -356,7 +356,7 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return one line that identifies a block: an operation such as `GET /pets`, its text, file name or kind."""
+    """Return one line that identifies a block: operation such as `GET /pets`, else text, file name or kind."""
     if text := _operation_name(block) or " ".join(block.plain().split()):
         return text
     files = (file_label(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
@@ -380,9 +380,9 @@ def title_heading(block: Block) -> Block | None:
 def collapse_unchanged(
     items: Sequence[ChunkInSections], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffChunk]:
-    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. Where a container begins or
-    ends, a chunk of kind `label` names the container of the next chunk, unless another chunk names this container.
-    `title` is the name of the top level."""
+    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. Where the container changes, a
+    chunk of kind `label` names the next container. There is no label if a collapsed chunk or a change already names
+    this container. `title` is the name of the top level."""
     hidden_items: list[ChunkInSections] = []
     container: Block | None = None
     for current, line_limit in zip(items, _line_limits(items, context_size), strict=True):

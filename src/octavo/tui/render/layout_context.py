@@ -289,7 +289,7 @@ def _render_link(
 
 
 def superscript(text: str) -> str:
-    """Return a text in superscript characters. If Unicode lacks one of them, return `^` and the text."""
+    """Return `text` in superscript characters. If Unicode lacks one of these characters, return `^` and `text`."""
     return text.translate(SUPERSCRIPTS) if all(ord(letter) in SUPERSCRIPTS for letter in text) else f"^{text}"
 
 

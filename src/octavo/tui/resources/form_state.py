@@ -282,7 +282,7 @@ class FormState:
         """True while files are being uploaded, which the user can cancel."""
         self._was_sent = False
         self.may_be_sent = False
-        """True if the server may have got these texts, but the result is unknown. Stored with the draft."""
+        """True if the server may have got the form's texts, but the result is unknown. Stored with the draft."""
         self._uploads = FormUploads(form.shell)
         shown_texts = {each.name: self.initial_texts[each.name] for each in self.fields if not each.is_masked}
         base = shown_texts if form.item is not None else list(form.several_titles)

@@ -254,8 +254,8 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select the same page in the tree and in the diff: the page that was selected later in one of the two. Return
-        its key. None if the layout is off or the tree is empty."""
+        """Select one page in both the tree and the diff: the page that was selected last in either. Return the key of
+        this page. None if the layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None

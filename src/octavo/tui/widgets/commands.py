@@ -100,7 +100,7 @@ class Command(Generic[T]):
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
     """Returns True if the command, such as signing in, can help after a failure. Errors then show the command's key."""
     shown: bool = True
-    """True if the key bar may show the command. If False, the key bar shows it only if a `KEYBAR` has its ID."""
+    """True if the key bar may show the command. If False, only a `KEYBAR` with the command's ID shows the command."""
     key_display: str | None = None
     group: Binding.Group | None = None
     """Commands for which the key bar shows one label, such as `n/N change`. None if it shows the command alone."""
@@ -133,7 +133,7 @@ class Commands(Generic[T]):
     """Returns the target in a view, such as the selected thread, or None. By default, the view itself is the target."""
 
     def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return a copy for a view in which `find_target` returns the target. `changes` set other attributes."""
+        """Return a copy whose commands get their target from `find_target`. `changes` has new values by attribute."""
         return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:

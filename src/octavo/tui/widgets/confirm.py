@@ -237,7 +237,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         return not self._fields and not self._word and input_time < self._mount_time
 
     def require_reading(self) -> None:
-        """Disable the key that confirms for `READ_SECONDS`, because content is new. No effect if there is a `word`."""
+        """Disable the confirm key for `READ_SECONDS` because of new content. No effect if a `word` must be typed."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 

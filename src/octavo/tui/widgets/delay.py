@@ -59,7 +59,7 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def record_typing(self, now: float) -> float:
-        """Record that the user typed at the time `now`. Return in how many seconds, more than 0, to save the draft."""
+        """Record that the user typed at the time `now`. Return the seconds until the draft must be saved, above 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.SECONDS_AFTER_LAST_KEY, self._first_unsaved + self.MAX_SECONDS - now))

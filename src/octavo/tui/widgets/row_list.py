@@ -105,8 +105,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the nearest `letter` from `start` on, and its distance: the number of skipped characters, or
-    for a letter that starts a word, 2 for each skipped word. None if `text` has no further `letter`."""
+    """Return the index and the distance of the closest `letter` from `start` on. The distance is the number of skipped
+    characters, or at the start of a word, 2 for each skipped word if this is less. None if there is no `letter`."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
