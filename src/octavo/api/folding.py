@@ -187,8 +187,8 @@ def end_after_mention(text: str, end: int) -> int:
 def with_titles(
     text: str, title: Callable[[str], str | None], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return an indexed text with page titles in place of mentions, and the ranges of the `highlights` in the
-    new text. If `title` returns None for a URL, the end of the URL is used."""
+    """Return an indexed text with page titles in place of mentions, and the ranges of the `highlights` in the new text.
+    If `title` returns None for a URL, the last part of the URL's path is the title."""
 
     def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])

@@ -206,7 +206,7 @@ class Exchange:
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
     def _retry_if_allowed(self, wait: float | None) -> None:
-        """Raise `_RetryNeeded` if time and budget allow a retry. `wait` is the time the server asks for, if any."""
+        """Raise `_RetryNeeded` if time and budget allow a retry. `wait` is the time the server asks for, or None."""
         delay = policy.retry_delay(self._attempt, wait, self._deadline - self.elapsed, self._context.rng)
         if delay is not None and self._context.budget.take():
             raise _RetryNeeded(delay)

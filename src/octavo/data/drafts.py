@@ -149,7 +149,7 @@ class Drafts:
         return self._newest(stored_versions, prefix)
 
     def _current_edits(self) -> dict[str, _Edit]:
-        """Return the edits of this process by key, without saved texts that another process has sent or replaced."""
+        """Return this process's edits by draft key. Leave out saved texts that another process has sent or replaced."""
         query = "SELECT place FROM drafts WHERE namespace = ? AND writer = ?"
         own_keys = {key for (key,) in self._state.rows(query, self._state.namespace, self._writer)}
         return {key: edit for key, edit in self._edits.items() if key in own_keys or not (edit.is_saved and edit.text)}

@@ -313,8 +313,8 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.my_id, limit=PAGE_LIMIT)
 
     def _as_allowed(self, needed: NeededResponse) -> Iterator[NeededResponse]:
-        """Yield `needed` if it may be fetched now. Otherwise, yield a copy that accepts the cached response, or nothing
-        if no response is cached."""
+        """Yield `needed` if its response may be fetched now. Otherwise, yield a copy that accepts the cached response
+        of any age, or nothing if no response is cached."""
         if not self.is_from_disk and getattr(needed.op, "at", None) not in self.busy_discussions:
             yield needed
         elif (version := self._version_of(needed.url)) is not None and version.fingerprint:

@@ -107,7 +107,7 @@ class Live:
         self.send: Send = self.availability
         self.outbox = outbox
         self.can_revert_pages = True
-        """False if the server has made an edit but refused to revert a page."""
+        """False after the server refused to revert a page, but accepted edits that restore the page."""
         self.has_draft_status = True
         """False if responses have shown that the server has no draft status for change requests."""
         self.specification_version = 0

@@ -235,7 +235,7 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 
 def sanitize_source_name(name: str) -> str:
-    """Return the name of a program as one safe line, or `unknown` if it is empty."""
+    """Return the name of a program as one safe line, cut at `MAX_SOURCE_LENGTH`. `unknown` if the line is empty."""
     return safe_line(name).strip()[:MAX_SOURCE_LENGTH] or "unknown"
 
 

@@ -211,7 +211,7 @@ class SyncQueue:
         self._update_ready(url)
 
     def retry(self, owner: str) -> None:
-        """Let failed requests of `owner` start again, except `_general_failures`, which start after the pause."""
+        """Let failed requests for `owner` start again, except `_general_failures`, which wait for the pause to end."""
         for url in self.waiting_urls(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)

@@ -201,7 +201,7 @@ class Syncer(Generic[R]):
         self._change = asyncio.Event()
 
     def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Count the needed, missing and due responses of `owner`. Ranks after `lowest` are ignored."""
+        """Count the needed responses of `owner`, those not fetched yet, and those due. Ignore ranks after `lowest`."""
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, needed in state.needed_responses.items() if needed.rank <= lowest}
         due_count = sum(rank <= lowest for rank in state.due_ranks.values())

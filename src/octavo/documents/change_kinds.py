@@ -396,7 +396,7 @@ def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
 
 
 def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of a changed attribute, such as `link` if `image URL` changed."""
+    """Yield the kinds of change that a changed attribute counts as, such as `link` for `image URL`."""
     names = [setting.name, setting.name.rpartition(" ")[2], setting.name.partition(",")[0]]
     values = {setting.old, setting.new}
     if setting.name == "white space":

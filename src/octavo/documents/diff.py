@@ -238,7 +238,7 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield each block with its change, in reading order. Leave out containers of which only the content changed."""
+    """Yield each block with its change, in reading order. Leave out containers whose only change is inside them."""
     yield from _changes(diff.entries)
 
 

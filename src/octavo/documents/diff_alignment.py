@@ -90,8 +90,8 @@ def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = f
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
     """Return the keys of the old and of the new blocks. Blocks with equal keys are paired. The key of a heading is its
-    text, so its level may change. But if one version has this text more often, a unique look is the key. The key of
-    any other block is its look."""
+    text, so its level may change. But if one version has this text more often than the other, the key is the `look_id`,
+    if each version has this `look_id` once. The key of any other block is its `look_id`."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)

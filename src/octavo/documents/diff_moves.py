@@ -433,7 +433,7 @@ def _count_words_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of changed, added and removed blocks in a section that is shown as replaced."""
 _MIN_RENAMED_SHARE = 0.3
-"""Minimum share of a heading's text that changed, if the heading is shown as part of a replaced section."""
+"""Minimum share of a heading's text that must have changed to show the heading as part of a replaced section."""
 
 _MAX_SHARE_OF_SAME_WORDS = 0.75
 """Maximum share of equal words in both versions of a replaced section, from 0 to 1."""

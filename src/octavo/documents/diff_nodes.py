@@ -447,7 +447,7 @@ def _value_text(value: Any) -> str | None:
 
 def insert_in_order(drafts: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return removed and added `drafts` in the order of both versions. Each of `replacements` takes the place of the
-    drafts with the same blocks."""
+    drafts of the blocks that it pairs."""
     removed_drafts = [draft for draft in drafts if draft.old is not None]
     added_drafts = [draft for draft in drafts if draft.old is None]
     ordered_drafts: list[DraftEntry] = []

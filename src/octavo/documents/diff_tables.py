@@ -208,8 +208,8 @@ def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[D
 
 
 def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """With `is_join`, return whether the removed row of `draft` was merged into the changed `row`. Otherwise, return
-    whether the added row of `draft` was split from `row`."""
+    """Return whether `row` contains enough of the text of `draft`. If `is_join`, `draft` is a removed row that may have
+    been merged into `row`. Otherwise, `draft` is an added row that may have been split from `row`."""
     part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
@@ -392,7 +392,8 @@ def _with_cell_text(node: Node, old_texts: dict[int, Node]) -> Node:
 
 
 def text_blocks(node: Node) -> list[Node]:
-    """Return the text blocks in `node`: a text block, list or item. Empty if a block is empty or of another kind."""
+    """Return the blocks with text in `node`, which is a text block, a list or a list item. Empty if a text block in
+    `node` has no text, or if `node` contains any other kind of block."""
     if node.kind in _TEXT_KINDS and not node.children:
         return [node] if node.block.runs else []
     if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):

@@ -39,7 +39,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Patterns for emoji names of other programs, each with the usual name."""
+"""Patterns for emoji names from other programs, each with the replacement that gives the usual name."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}

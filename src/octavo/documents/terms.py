@@ -547,7 +547,7 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
-    """Return whether `spelling` may be the old term, judged by upper and lower case."""
+    """Return whether the upper and lower case of `spelling` allows it to be the old term of `change`."""
     letters, old_letters = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.begins_with_number or letters == old_letters:
         return letters == old_letters

@@ -464,7 +464,7 @@ def _url_by_id(kind: str, target_id: str, url: str) -> str:
 def page_change(
     before: FileVersion, local: FileVersion, page: Page, server_text: str | None, links: LinkConverter
 ) -> PageChange:
-    """Return the changes from `before` to `local`, merged with `page`. If `server_text` is None, only fields change."""
+    """Return the changes from `before` to `local`, merged with `page`. If `server_text` is None, ignore the text."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:

@@ -269,8 +269,8 @@ def order_key(stored_position: int, document: Json) -> SortKey:
 def insert_in_order(
     context: RequestContext, siblings: list[StoredDocument], index: int, documents: list[StoredDocument]
 ) -> None:
-    """Save `documents` before the sibling at `index`, or at the end. All `siblings` must have a position. These
-    positions do not change, because the cursors of lists contain positions."""
+    """Save `documents` between the siblings `index - 1` and `index`, or at the end. All `siblings` must have a
+    position. Their positions do not change, because the cursors of lists contain positions."""
     lower = siblings[index - 1][1]["position"] if index else None
     upper = siblings[index][1]["position"] if index < len(siblings) else None
     for path, document in documents:

@@ -70,7 +70,7 @@ async def read_merge_state(send: Send, at: ChangeRequestRef) -> MergeState:
 
 
 async def describe_changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedState, current: MergeState) -> str:
-    """Return sentences for the user about what changed from `expected` to `current`. Empty if nothing changed."""
+    """Return sentences for the user about what changed from `expected` to `current`. Empty if no change was found."""
     sentences = []
     if expected.revision is not None and current.change_request.revision != expected.revision:
         sentences.append("This change request has been edited since the checks were loaded.")

@@ -111,8 +111,9 @@ async def submit_review(
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_review: Review) -> SendResult[Review]:
-    """Withdraw the user's review `own_review`. The API cannot delete a review, so Octavo requests a new review, which
-    makes the old review outdated. If the user's review was not requested before, Octavo then removes the request."""
+    """Withdraw the user's review `own_review`. The API cannot delete a review, so Octavo requests a new review from the
+    user, which makes the old review outdated. If the old review was not requested, Octavo then withdraws the
+    request."""
     me = own_review.reviewer.id
     op, expected = reviews.Request(at=at, users=(me,)), ExpectedState(review=own_review.id)
     failure_prefix, if_not_found = "Could not withdraw your review", "the server still shows your review"

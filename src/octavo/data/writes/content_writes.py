@@ -239,7 +239,7 @@ async def restore_pages(
     """Send `changes` that restore pages from earlier revisions, if the head is `expected_revision` (see `edit`). If the
     server cannot revert pages and `expected_revision` is not None, send edits instead.
 
-    Edits do not restore the position among pages with the same parent. For groups and links, edits restore only the
+    Such edits do not restore a page's position among its siblings. For groups and links, they restore only the
     `EDITABLE_FIELDS`.
     """
     can_use_edits = expected_revision is not None and any(isinstance(change, RevertPage) for change in changes)

@@ -312,11 +312,11 @@ async def _search_for_result(
 
 
 async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
-    """Search for the result of a write that Octavo did not finish, without sending it again. If the write is done, add
-    its later writes to the outbox.
+    """Search for the result of a write that Octavo did not finish, without sending the write again. If the server has
+    applied it, add its `later_writes` to the outbox.
 
-    If the search fails, the message of the result is the error, and the next start searches again. None if another
-    process has finished the write. Raises NotSaved.
+    If the search fails, the message of the result is the error, and the next start of Octavo searches again. None if
+    another process has finished the write. Raises NotSaved.
     """
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state
@@ -374,7 +374,7 @@ def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str
 
 
 def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the write and its later writes from a JSON record. None and no writes if there is no readable record."""
+    """Return the write in a JSON record, and the writes that follow it. None and no writes if unreadable."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]

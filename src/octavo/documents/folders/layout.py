@@ -289,7 +289,7 @@ def cover_position(value: Any) -> float:
 
 
 def single_line(value: Any) -> str:
-    """Return a text with spaces for line breaks. Empty if `value` is not a text."""
+    """Return `value` with a space for each line break. Empty if `value` is not a string."""
     return _LINE_END.sub(" ", value).strip() if isinstance(value, str) else ""
 
 
@@ -381,7 +381,7 @@ class FolderLayout:
         return rewrite_links(markdown, lambda url: self.url_in_folder(url, page))
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
-        """Return the URL from the file of `page` to the file to which `url` leads. None to leave `url` unchanged."""
+        """Return the relative URL from the file of `page` to the target of `url`. None to leave `url` unchanged."""
         page_path = self.paths[page.id]
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == page_path:

@@ -325,8 +325,8 @@ class _Counterparts:
         self._rewritten: set[SourceBlock] = set()
         """Old and new versions of blocks that this side rewrote in place. They never count as both moved and edited."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Blocks of the base, each with the block that is now at its position, if the two share few words, or one of
-        them seems to be moved. Both count as versions of one block only if neither was moved."""
+        """Pairs of a base block and the block that is now at its position. The two share few words, or one of them
+        seems to be moved. They count as versions of one block only if neither was moved."""
         self._side = side
         base_counts, side_counts = (Counter(each.key for each in tree.walk()) for tree in (base, side))
         self._unique_keys = {key for key, count in base_counts.items() if count == side_counts[key] == 1}

@@ -479,7 +479,7 @@ def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
 
 
 def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
-    """Return the conflict about blocks that `side` moved here and the other side deleted."""
+    """Return the conflict about blocks that `side` moved here from a place where the other side deleted them."""
     base, text = join_blocks([block.move.base for block in blocks if block.move]), join_blocks(blocks)
     return Conflict(_kind_of(blocks), base, *_main_and_request(text, None, side), both=text)
 
@@ -564,8 +564,8 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the merged white space before, or after, the children of a block. `read` returns this white space of a
-    version. Versions without children are ignored, unless no version has children."""
+    """Return the merged white space before, or after, the children of a block. `read` returns this white space for one
+    version. Versions of the block without children are ignored, unless all versions have none."""
     spaces = block.map(lambda each: read(each) if each.children else None)
     merged_space = next((each for each in (spaces.preferred, *spaces[1:], spaces.base) if each is not None), None)
     return block.map(read).preferred if merged_space is None else merged_space

@@ -133,7 +133,7 @@ class RevisionLinks:
         }
 
     def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkPosition]]:
-        """Yield the relation, the target and the location of each link on a page."""
+        """Yield the relation, the target and the location of each link on a page, also of link pages and covers."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
             yield "reference", self._reference_target(page["target"], page), LinkPosition(page["id"])
         cover = page.get("cover") or {}

@@ -263,7 +263,7 @@ class MentionText:
         self._set_links({})
 
     def to_text(self, markdown: str) -> str:
-        """Return `markdown` with names in place of mention links, or unchanged if `to_markdown` cannot undo this."""
+        """Return `markdown` with names for mention links, or unchanged if `to_markdown` cannot restore the links."""
         links: dict[str, str] = {}
         for match in _MENTION.finditer(markdown):
             links.setdefault(_mention_name(match), match[0])

@@ -367,7 +367,7 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the pending comments. `note` returns how quoted words changed, or an empty text."""
+    """Return lines that list the pending comments. `note` returns how the quoted words changed, or an empty text."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

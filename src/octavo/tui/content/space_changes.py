@@ -254,7 +254,7 @@ def _spaces_in(stored: object) -> list[dict[str, str]]:
 
 
 def show_trash(app: Shell, target: SpaceTarget) -> None:
-    """List the deleted spaces, with the days that are left to restore each. The chosen space is restored."""
+    """List the deleted spaces, with the days left to restore each space. Restore the space that the user chooses."""
     app.background(_show_trash(app, target))
 
 

@@ -416,7 +416,7 @@ class Navigation(Vertical):
             self.spaces_tree.select_hidden(space.id)
 
     def show_title(self, space: Space | None) -> None:
-        """Show `SPACES` above the tree of spaces, or the title of `space` above the tree of its pages."""
+        """Show the title of `space` above its pages. Show `SPACES` if it is None or the tree of spaces is visible."""
         title = "SPACES"
         if space is not None and not self.query_one(SpacesPane).display:
             title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"

@@ -25,7 +25,7 @@ class SpacePosition(NamedTuple):
     parent: str | None
     """ID of the collection. None for the top level."""
     before: str = ""
-    """ID of the item that follows the position. Empty if `after` gives the position, or for the end."""
+    """ID of the item that follows the position. Empty if `after` is set instead, or if the position is the end."""
     after: str = ""
     """ID of the item that precedes the position. Empty if `before` gives the position, or for the end."""
 

@@ -52,8 +52,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return why the user cannot act on a change request: its space is unknown (None), its status is not one of the
-    given `statuses` (if any), or the user lacks `permission`. None if nothing prevents the action."""
+    """Return why the user cannot act on a change request. None if nothing prevents the action. Reasons: `space` is None
+    (unknown), the status is not one of `statuses` (if any are given), or the user lacks `permission`."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:

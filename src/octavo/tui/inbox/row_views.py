@@ -148,7 +148,8 @@ def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
     """Return the TOML of a tab with these filters, and the names of the filters that a tab cannot save. `reasons` are
-    used if no filter is by reason. `taken_names` are of saved tabs. Empty TOML if no filter can be saved."""
+    used if no filter is by reason. The new tab gets a name that is not in `taken_names`. Empty TOML if nothing can be
+    saved."""
     filters_by_kind = {row_filter.kind: row_filter for row_filter in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""

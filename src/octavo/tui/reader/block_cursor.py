@@ -503,7 +503,7 @@ class Clickables(PanePart):
             self.viewport.repaint()
 
     def press(self, event: Key) -> bool:
-        """Add the pressed letter to the hints: open the link whose label is complete, or hide the hints if no label
+        """Add the pressed letter to the hints. Open the link if its label is complete. Hide the hints if no label
         matches. Return False if no hints are shown."""
         hints, letter = self.hints, event.character or ""
         if hints is None:

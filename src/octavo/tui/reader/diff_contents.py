@@ -303,7 +303,7 @@ class DiffContents(Contents):
 
     @property
     def visits_by_risk(self) -> bool:
-        """True if `n` goes to the most important change first. Always False in a source diff."""
+        """True if `n` goes to the most important change first. Always False if the diff shows Markdown source."""
         return self.by_risk and not self.shows_source
 
     @property

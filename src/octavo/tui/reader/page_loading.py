@@ -52,8 +52,8 @@ class PageParse:
         *,
         needs_first_screen: bool,
     ) -> None:
-        """`restore_key` is the key of the block of the last reading position, which the first screen should contain.
-        Without `needs_first_screen`, only `whole_page` is set."""
+        """`restore_key` is the key of the block at the last reading position. The first screen should contain this
+        block. If `needs_first_screen` is False, only `whole_page` is set."""
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.view_state = markdown, head, key, view_state
         self._restore_key = restore_key

@@ -61,7 +61,7 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called. If the user has moved since then, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the page is parsed, and position when `restore` was called. Else None."""
+        """Position to restore when the page is parsed, and position when `restore` was called. None if none waits."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may contain an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None

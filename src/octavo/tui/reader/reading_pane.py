@@ -171,7 +171,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the command IDs `ids`. At a thread, add the command that resolves it after the comment command."""
+        """Return the command IDs `ids`. At a thread, add the ID that resolves the thread after the comment ID."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
@@ -516,7 +516,7 @@ class BlockCommands:
         return copied_text(span.block)
 
     def copy_as(self, text: str, content_kind: str) -> None:
-        """Copy `text` to the clipboard. `content_kind` says what it is, in the message “Copied the …”."""
+        """Copy `text` to the clipboard. `content_kind`, such as `command`, ends the message “Copied the …”."""
         copy_text(app_of(self.pane), text, f"Copied the {content_kind}.")
 
     def comment(self) -> None:

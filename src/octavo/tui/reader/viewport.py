@@ -165,7 +165,7 @@ class Contents:
         return ""
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
-        """Return a search in all text of the contents."""
+        """Return a finder that searches the text of all chunks, as `lines` show the text."""
 
         def shown_text(chunk_index: int) -> Block:
             rows = ["".join(text for _, text, _ in searched_texts(line)) for line in lines.lines(chunk_index)]
@@ -441,7 +441,7 @@ class Viewport:
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
-        """Scroll up if the pane is not filled, and update the scroll bar."""
+        """Scroll up if there are empty rows below the last line, and update the scroll bar."""
         self.top = clamped_top(self.virtual_lines, self.top, self.row_count)
         size = Size(
             max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)

@@ -61,8 +61,8 @@ class AsyncCache(Generic[K, V]):
         return bool(self._requested)
 
     def get(self, key: K) -> V | None:
-        """Return the value for `key`. None if there is no value, or if the key is not loaded yet. In the second case,
-        add the key to `missing`."""
+        """Return the value for `key`. None if loading gave no value, or if `key` is not loaded yet. In the second case,
+        add `key` to `missing`."""
         with suppress(KeyError):
             value = self._results[key]
             self._results.move_to_end(key)

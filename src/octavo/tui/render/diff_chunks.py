@@ -160,7 +160,7 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return whether `other` may be inside `block`, because it begins within the source lines of the whole block. The
+    """Return whether `block` may contain `other`: `other` begins within the source lines of the whole `block`. The
     block with the footnotes of the page may contain any block."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND

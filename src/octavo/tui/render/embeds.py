@@ -165,7 +165,7 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
 
 
 def link_block_text(block: Block, title: LinkTitle | None) -> str:
-    """Return the name that a file or link block shows: the title of its target, else its own text or file name."""
+    """Return the name that a file or link block shows: its target's title, else the link's text or file name."""
     if title is not None and title.text:
         return title.text
     words = " ".join(plain_text(block.runs).split()) if block.kind == "content-ref" else ""

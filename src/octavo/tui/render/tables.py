@@ -96,7 +96,7 @@ class _ColumnLimits(NamedTuple):
     prose_width: int
     """Width of columns of prose. If the table does not fit with this width, the next limits are tried."""
     counts_urls: bool
-    """True if URLs are words, so that they stay whole."""
+    """True if a URL counts as a word, which is not broken."""
 
 
 _COLUMN_LIMITS = (
@@ -249,9 +249,9 @@ def longest_word_part(texts: Sequence[str]) -> int:
 def _widths_with_broken_words(
     widths: Sequence[int], whole_word_widths: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return the column widths if words must be broken. Columns are narrowed until they fit into `available_width`, if
-    possible, where the fewest words break. A number in `whole_word_widths` is the smallest width of its column, so
-    that no word breaks."""
+    """Return the column widths if words must be broken. Narrow columns until they fit into `available_width`, if
+    possible. Narrow first where the fewest words break. A number in `whole_word_widths` is the minimum width of a
+    column whose words stay whole. None if words of the column may break."""
     least_widths = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, whole_word_widths, strict=True))
@@ -436,7 +436,7 @@ _PIXELS_PER_CELL = 8
 
 
 def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
-    """Return the first `MAX_TABLE_COLUMNS` columns, except hidden columns, each with its index in a row."""
+    """Return those of the first `MAX_TABLE_COLUMNS` columns that are not hidden, each with its index in a row."""
     columns, rows = list(block.attrs.get("columns") or ()), block.children
     row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))

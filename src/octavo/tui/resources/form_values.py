@@ -467,7 +467,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _yaml_value(field: FormField, text: str | None) -> Any:
-    """Return the value of `text` in the YAML of the form. None (null) for None. An invalid text stays a string."""
+    """Return the YAML value of the field's `text`. None (null) if `text` is None. Invalid text stays a string."""
     if text is None:
         return None
     try:

@@ -243,7 +243,7 @@ class Details(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self._rows: Sequence[InfoRow] = ()
         self._key: tuple[str, str] | None = None
-        """Name of the kind and key of the shown item. None if no item is shown."""
+        """Name of the shown item's kind, and key of the shown item. None if no item is shown."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")

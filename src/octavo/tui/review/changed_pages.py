@@ -295,7 +295,7 @@ class DiffCache:
         self._running_compares = 0
         """Number of calls of `compare` that have not returned yet."""
         self._compared_keys: dict[str, DiffKey] = {}
-        """Keys of the diffs that `prefetch` skips because they were compared, by page key."""
+        """Key of the last compared diff of each page, by page key. `prefetch` does not compare this diff again."""
         self.sizes: dict[str, ChangeSize] = {}
         """Number of added and of removed words, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}

@@ -206,7 +206,7 @@ async def find_revisions(
 
 
 def stored_revisions(stored_update: Any) -> MergeRevisions | None:
-    """Return the revisions in `stored_update`, which was stored before the last update from main. None if invalid."""
+    """Return the revisions in `stored_update`, stored before the last update from main. None if it is invalid."""
     if not isinstance(stored_update, dict) or not all(
         isinstance(stored_update.get(each), str) for each in ("main", "mine")
     ):

@@ -501,7 +501,7 @@ class AllPagesLayout:
         return True
 
     def retry(self) -> None:
-        """Load failed pages near the cursor again. Other failed pages are retried when the cursor comes near."""
+        """Load failed pages near the cursor again. Other failed pages are loaded when the cursor comes near them."""
         self._failed.clear()
         self.show()
 

@@ -158,7 +158,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next((thread.key for chunk in chunks_below for thread, _ in chunk.threads), "")
 
     def go_to_suggestion(self, step: int) -> None:
-        """Go to the next suggestion, or to the previous one if `step` is -1."""
+        """Go to the next suggestion (1) or to the previous one (-1). Say so if there is none."""
         if not self.view.navigation.go_to_thread(step):
             self.shell.explain("There are no more suggestions in this direction.")
 

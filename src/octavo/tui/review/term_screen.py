@@ -507,7 +507,7 @@ class PageTerms:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
     def why_no_terms(self) -> str | None:
-        """Return why you cannot look for an old term. None if the changed text of the current page is loaded."""
+        """Return why the user cannot search for an old term. None if the page's changed text is loaded."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."

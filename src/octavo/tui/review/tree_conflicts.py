@@ -144,7 +144,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, chooses_main: bool) -> tuple[AttributeChange, ...]:
-    """Return page fields in conflict as changes from main to the chosen side: to main too if `chooses_main`."""
+    """Return page fields in conflict as changes from main to the chosen side. If `chooses_main`, nothing changes."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if chooses_main else mine))
         for name, (main, mine) in fields.items()

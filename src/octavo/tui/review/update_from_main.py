@@ -265,7 +265,7 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Open the change request that resolves the conflicts of a merge, or offer to create it if conflicts are left."""
+    """Open the change request that resolves a merge's conflicts. If none exists and conflicts are left, offer it."""
     merged_request, space, live = target.change_request, target.at.space, app.session.live
     if merged_request.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")

@@ -125,7 +125,7 @@ class TextEditor(TextArea):
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll until the cursor is visible. Do nothing while the cursor is outside the text, as in a deletion."""
+        """Scroll until the cursor is visible. Do nothing while a deletion leaves the cursor outside the text."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
