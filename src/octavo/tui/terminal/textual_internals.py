@@ -30,7 +30,7 @@ from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
 from textual.worker import Worker
 
-from octavo.tui.terminal.replaced_parts import replaces
+from octavo.tui.terminal.replaced_parts import UNREPLACED_PARTS, replaces
 
 
 class CachedStylesheet(Stylesheet):
@@ -269,7 +269,8 @@ def _make_cache(strip: Strip, name: str) -> FIFOCache[Any, Any]:
     return cache
 
 
-Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]  # Python calls it for attributes that are not set.
+if (Strip, "__init__") not in UNREPLACED_PARTS:
+    Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]  # Python calls it for attributes that are not set.
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
