@@ -539,7 +539,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
     """Forget the counts of the other lists with the same parent URL, if `new_value` differs from the old value of the
-    list `op`. Do nothing if the items of this list cannot be edited."""
+    list `op`. Do nothing if the items of this list cannot be edited, or if the parent URL is that of `op.at`."""
     parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None

@@ -89,7 +89,7 @@ class Selection:
         return self.parent
 
     def is_leaving(self, user_id: str) -> bool:
-        """Return whether the only selected item is the membership of the user `user_id`, which members may end."""
+        """Return True if only the membership of the user `user_id` is selected, and members may end it."""
         user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user_id]
 
@@ -100,8 +100,8 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the plan includes the
-    feature that `op` needs, or if this is unknown."""
+    """Return a sentence such as `The plan of “Guide” no longer includes redirects.` None if the plan includes the
+    feature that `op` needs, if this is unknown, or if `op` needs no feature."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)

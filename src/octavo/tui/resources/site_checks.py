@@ -81,8 +81,8 @@ def with_problems(
 def page_lists(
     all_redirects: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return operations that load the page lists of the spaces to which redirects lead, at most `MAX_REQUESTS`. Empty
-    if `responses` does not have the site structure."""
+    """Return operations that load the page lists of the spaces to whose pages redirects lead, at most `MAX_REQUESTS`.
+    Empty if `responses` does not have the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()

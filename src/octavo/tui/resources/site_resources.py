@@ -122,7 +122,7 @@ UNKNOWN_PARTS: Resource[Any] = Resource(
     columns=(ResourceColumn("NAME", "title"),),
     permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
-"""Kind of the site parts that this version of Octavo does not know. Users cannot edit them."""
+"""Resource for parts of types that this version of Octavo does not know. Users cannot edit such parts."""
 PUBLISHED_PARTS: Resource[Any] = replace(
     UNKNOWN_PARTS,
     read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",

@@ -41,7 +41,7 @@ class SitePartRow(Model):
     part: SitePart
     depth: int = 0
     titles_inside: str = ""
-    """Titles of all parts inside this part. The filter searches these titles, so it also finds the row of this part."""
+    """Titles of all parts inside this part. The filter searches them too, so that a match is shown below its parents."""
 
     @property
     def id(self) -> str:
@@ -330,7 +330,7 @@ def _move(
     find_position: Callable[[SiteStructure, MovablePart], Position | None],
     message: str,
 ) -> None:
-    """Move `part` to the position that `find_position` returns (None: it stays). Show `message` after the move."""
+    """Move `part` to the position that `find_position` returns, unless this is None. Then show `message`."""
     live, list_op, name = app.session.live, site_structure.Get(at=target.site_ref), title_of(part)
     undo: DirectUndo | str = (
         f"You cannot undo this move by pressing u because {name} was the only item in its section or group."

@@ -128,9 +128,9 @@ def _grant_again(update: Any) -> Operation[Any]:
 def undo_of_roles(
     live: Live, arguments: Arguments, *role_kinds: tuple[Resource[Any], str, Callable[[Any], Any]]
 ) -> UndoFactory:
-    """Return a function that gets a sent operation. It returns the operations that restore the roles as cached before
-    sending, or None if a list of roles is not completely cached or a role cannot be restored. Each of `role_kinds` has
-    a kind of roles, the argument for the user or team ID, and a function that reads these IDs from the operation."""
+    """Return a function that takes a sent operation, and returns the operations that restore the roles cached now. The
+    function returns None if a list of roles is not completely cached, or if a role cannot be restored. `role_kinds` are
+    tuples: a resource, the name of its ID argument, and a function that returns the IDs in the sent operation."""
     lists = [live.peek(resource.list_operation(arguments)).value for resource, _, _ in role_kinds]
 
     def ops(operation: Any) -> list[Operation[Any]] | None:

@@ -176,7 +176,7 @@ class DetailLoader:
     """Loads the details of the selected row, one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`get_live` returns the cache and requests of the session. `on_loaded` is called after loading or an error."""
+        """`get_live` returns the `Live` of the session. `on_loaded` is called after loading or an error."""
         self._view, self._get_live, self._on_loaded = view, get_live, on_loaded
         self._loaded_values: dict[tuple[str, str], LabeledValues] = {}
         self._loading_key: tuple[str, str] | None = None
@@ -283,7 +283,8 @@ class Details(VerticalScroll, can_focus=False):
 
 
 def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
-    """Return labels and non-empty values: first `Resource.details`, then other fields. Empty if `item` is None."""
+    """Return labels and non-empty values: `Resource.details`, then other fields, then `HIDDEN_VALUE` for secret fields.
+    Empty if `item` is None."""
     if item is None:
         return []
     first_values = [(label, value) for label, value in resource.details(item) if value]

@@ -293,7 +293,7 @@ class DiffCache:
         """Keys of the comparisons that no view waits for."""
         self._queue: deque[ChangedPage] = deque()
         self._running_compares = 0
-        """Number of calls of `compare` that have not returned yet."""
+        """Number of calls of `load_diff` that have not returned yet."""
         self._compared_keys: dict[str, DiffKey] = {}
         """Key of the last compared diff of each page, by page key. `prefetch` does not compare this diff again."""
         self.sizes: dict[str, ChangeSize] = {}
@@ -387,7 +387,7 @@ class DiffCache:
         self._background.discard(key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            # Further requests would probably fail too. `compare` still compares a page that you open.
+            # Further requests would probably fail too. `load_diff` still compares a page that you open.
             self._queue.clear()
         else:
             report_error(task, "A comparison")

@@ -61,7 +61,7 @@ class Choices:
 
     @property
     def saved_conflicts(self) -> frozenset[str]:
-        """Names of the tree conflicts with saved choices. Octavo stores the names: the server does not report them."""
+        """Names of the tree conflicts with saved choices. Stored, as the server does not say which are resolved."""
         return self._stored[1]
 
     @property

@@ -157,7 +157,7 @@ class OpenConflicts:
         ]
 
     def can_save(self, chosen_names: Collection[str]) -> bool:
-        """Return True if a result can be saved: `chosen_names` has all conflicts of a page, or a tree conflict."""
+        """Return True if there is something to save: `chosen_names` resolves a page, or has a tree conflict."""
         return bool(self.resolved_pages(chosen_names)) or any(
             conflict.name in chosen_names for conflict in self.tree_conflicts
         )
@@ -249,8 +249,8 @@ async def find_conflicts(
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
     """Return the conflicts on the pages in `changes`, and the conflicts outside page texts. `revision` is the head of
-    `at`. `revisions` are the merged revisions. If their base is unknown, use `server_revisions`, between which the
-    server reported conflicts. Texts of `resolved_pages` are not merged again. Raises ApiError."""
+    `at`. `revisions` are the merged revisions. If these or their base are unknown, use `server_revisions`, between
+    which the server reported conflicts. Texts of `resolved_pages` are not merged again. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changes.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -424,8 +424,8 @@ def _read_conflicts(source: str, merged_page: MergedPage, label: str) -> MergedP
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return whether the merge produced `source`, without later edits. `sides` has the texts of both versions. After a
-    conflict, white space is ignored, and without `has_server_conflicts`, the result is False."""
+    """Return True if the merge produced `source`, without later edits. `sides` has the texts of both versions. If
+    `merged` has conflicts, ignore white space, and return False without `has_server_conflicts`."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

@@ -326,7 +326,7 @@ class ConflictsScreen(View):
 
     @property
     def _selected_conflict(self) -> ConflictView | PageConflict | None:
-        """Selected conflict. None while the page of the selected row is loading."""
+        """Selected conflict. None without a selected row, and while the page of this row is loading."""
         item = self._item
         return self.view.selected_conflict if item is not None and self.view.key == _key_of(item) else None
 
