@@ -41,7 +41,7 @@ class SitePartRow(Model):
     part: SitePart
     depth: int = 0
     titles_inside: str = ""
-    """Titles of all parts inside this part. The filter searches them too, so that a match is shown below its parents."""
+    """Titles of all parts inside this part. The filter searches them too, so a match is shown below its parents."""
 
     @property
     def id(self) -> str:

@@ -313,7 +313,7 @@ class AllPagesLayout:
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors that find the blocks of threads on the page `key`. None without text, or if not loaded."""
+        """Return the anchors that find the blocks of threads on the page `key`. None if its text is not loaded."""
         section = self._sections.get(key)
         return section.anchors if section is not None else None
 
@@ -323,7 +323,7 @@ class AllPagesLayout:
         return section is None or not (section.is_loaded or section.is_loading)
 
     def show(self) -> None:
-        """Show the headings of all changed pages, and load the pages in view and next to it."""
+        """Show the headings of all pages with changes or comments. Load the visible pages and their neighbors."""
         revisions, pages = self._comparison.revisions, self._pages.reading_order
         if revisions is None:
             return

@@ -178,7 +178,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[InfoRow], bool]:
-    """Return the rows about the merge rules, and whether the user must update the change request before merging."""
+    """Return the rows about the merge rules, and whether a rule forbids the user to merge outdated change requests."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:

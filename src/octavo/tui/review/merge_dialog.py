@@ -1,4 +1,5 @@
-"""The dialogs that merge one change request, or several in order. The checks are loaded again before each merge."""
+"""The dialogs that merge one change request, or several in order. Before each of several merges, the checks are loaded
+again. Before a single merge, they are loaded again if they are older than `checked_dialog.MAX_AGE` seconds."""
 
 from __future__ import annotations
 
@@ -208,7 +209,7 @@ async def check_queued(
     live: Live, queued: QueuedMerge, earlier_merges: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
     """Return the merge checks, and why `queued` cannot be merged after `earlier_merges`. Linters run only if they can
-    block a merge. An ApiError becomes such a reason."""
+    block a merge. If the checks raise ApiError, the reason contains the error."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier_merges)

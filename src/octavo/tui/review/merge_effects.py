@@ -70,7 +70,7 @@ class MergeTrees:
 
 
 async def load_texts(live: Live, at: ContentRef, page_ids: Sequence[str]) -> dict[str, str]:
-    """Return the Markdown of the pages that exist in `at`, by ID. Raises ApiError."""
+    """Return the Markdown of the pages `page_ids`, by ID, without pages that `at` does not have. Raises ApiError."""
     found_pages = await asyncio.gather(*(find_page(live, page_source_op(at, page_id)) for page_id in page_ids))
     return {page.id: page_markdown(page) for page in found_pages if page is not None}
 
@@ -120,8 +120,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, page_ids: Seque
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links in `texts` (Markdown by page ID), such as `Setup → /missing`. Headings outside `texts`
-    and headings of pages with reusable content are not checked."""
+    """Return the broken links in `texts` (Markdown by page ID), such as `Setup → /missing`. A link to a heading is not
+    checked if the linked page is not in `texts` or has reusable content."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.

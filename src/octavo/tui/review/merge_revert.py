@@ -372,8 +372,8 @@ class _Planner:
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return which pages of `page_ids`, the created pages, to delete. Their subpages are left out. Add a reason to
-        `_not_reverted` for each page that must stay. `moved_ids` has the IDs of the pages that the plan moves back."""
+        """Return the IDs of the created pages `page_ids` to delete. Leave out pages whose parent is also deleted. Add a
+        reason to `_not_reverted` for each page that must stay. `moved_ids` has the IDs of the pages to move back."""
         created_ids = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited_ids = {page for page in created_ids if page in self._changed_later or not self._has_ids}
         remaining_ids = set(self._now.pages) - set(created_ids) - moved_ids | edited_ids
@@ -389,7 +389,7 @@ class _Planner:
         return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _ancestors_below_moved(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the IDs of a page's ancestors below its nearest ancestor in `moved_ids`. All if none is in it."""
+        """Return the IDs of a page's ancestors below its nearest ancestor in `moved_ids`. All ancestors if none is."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]

@@ -472,7 +472,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _commented_block_key(self, row: Block) -> str | None:
-        """Return the key of the block that has the draft or finding shown in `row`. None if `row` shows neither."""
+        """Return the key of the block whose draft or finding `row` shows. Empty if the draft or finding is on the whole
+        page. None if `row` shows neither."""
         if (finding := self._findings.finding_of_row(row)) is not None:
             return finding.finding.block_key
         draft_key = row.key.removeprefix(DRAFT_PREFIX)

@@ -330,7 +330,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed_ids: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[InfoRow, ...]:
-    """Return a row about the linters, if the space has any. Findings, failures and unchecked pages block the merge."""
+    """Return a row about the linters. Empty if the space has none. After findings, failures or unchecked pages, the row
+    is `bad`: the user must then type the number of the change request to merge it."""
     chosen_linters = linters_for(linters, space.title, space.id)
     if not chosen_linters:
         return ()

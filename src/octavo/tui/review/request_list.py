@@ -82,7 +82,7 @@ def matching_requests(
 def possible_matches(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that match all filters with loaded data, while a filter still lacks its data."""
+    """Return the change requests for which a filter needs a field that is not loaded. All other filters match them."""
     return [
         item
         for item in items

@@ -49,7 +49,6 @@ class RequestStatus:
     conflicts: tuple[str, ...] = ()
     """Names of the pages and other items that may conflict with main or have conflict markers."""
     open_thread_count: int = 0
-    """Number of open threads."""
     loaded_fields: frozenset[StatusField] = frozenset(STATUS_FIELDS)
     load_errors: Mapping[StatusField, str] = field(default_factory=dict)
     """Reasons why status fields could not be loaded."""
@@ -119,7 +118,8 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the texts of a status, each in a long, medium and short form (`● 2 threads`, `● 2`), with its style."""
+    """Return the texts of a status with their styles. Each has a long, medium and short form, such as
+    `● 2 open threads`, `● 2 threads` and `● 2`."""
     texts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -153,7 +153,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _given_names(names: Sequence[str]) -> str:
-    """Return the given names of people, such as `Noor, Ada and 2 more`."""
+    """Return the given names of the first two people, and how many more there are, such as `Noor, Ada, and 2 more`."""
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
