@@ -41,8 +41,9 @@ def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
     """Return the index of the first chunk of each change after the chunk `index`, or before it if `step` is -1. The
-    nearest change is first. `by_risk` is True if changes are ordered by risk, not by position. Then a chunk outside of
-    changes comes before all changes. To get all changes, pass -1, or `len(chunks)` if `step` is -1, as `index`."""
+    nearest change is first. `by_risk` is True if changes are ordered by risk, not by position. Then a chunk counts as
+    part of the nearest change at or above it, and a chunk above the first change comes before all changes. To get all
+    changes, pass -1, or `len(chunks)` if `step` is -1, as `index`."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
         return [each for each in order[::step] if (each - index) * step > 0]
@@ -69,7 +70,7 @@ def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
 
 
 _MAX_SEARCHED_SLICES = 6
-"""Maximum number of slices that are rendered to find a block, because rendering is slow."""
+"""Maximum number of slices without threads that are rendered to find a block, because rendering is slow."""
 
 
 NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
@@ -118,7 +119,7 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.chunks))
 
     def search_start_index(self, step: int) -> int:
-        """Return the index where a search starts: before the first chunk (-1), or if `step` is -1, after the last."""
+        """Return the index at which a search of all chunks starts: -1, or the number of chunks if `step` is -1."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
@@ -126,7 +127,7 @@ class DiffNavigation:
         self.builder.build()
 
     def toggle_heading(self, chunk_index: int, target: str) -> bool:
-        """Expand or collapse the page whose heading was clicked. Return False if the click was not on a heading."""
+        """Return False: one page has no heading. `MultiPageNavigation` expands or collapses the clicked page."""
         return False
 
     # Opening a page
@@ -216,7 +217,8 @@ class DiffNavigation:
     # Laying out
 
     def show_chunks(self, chunks: DiffChunks) -> None:
-        """Show a diff that was built. The selected block stays in its row."""
+        """Show a diff that was built. If the user has moved, the selected block stays in its row. Otherwise, restore
+        the opening position again."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"

@@ -147,8 +147,8 @@ async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
     """Return the title of a linked page, space, file or other item. If the item is missing or the user has no access,
-    only `problem` is set. With `is_folder` (a local folder is open), only the location of an item outside of the folder
-    is set. None if the target has no title, or if loading failed for another reason."""
+    only `problem` is set. With `is_folder` (a local folder is open), only `location` is set for such an item, and says
+    that the item is not in this folder. None if the target has no title, or if loading failed for another reason."""
     target = query.target
     try:
         match target:
@@ -234,7 +234,8 @@ def follow_link(open_page: OpenPage, message: LinkFollowed) -> None:
 def open_link_without_page(
     app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]
 ) -> bool:
-    """Open a footnote, search or image in Octavo. Return False for other links. `follow` opens links of a footnote."""
+    """Open a footnote, search or image in Octavo. Return False for other links, and for an image that the user opens in
+    the browser. `follow` opens links of a footnote."""
     match message.kind:
         case "ask" | "search":
             app.go(ToSearch(message.href))

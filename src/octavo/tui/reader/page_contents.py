@@ -102,8 +102,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set what marks the blocks, by block key: `threads` has the threads of a block or the number of its open
-        threads, `drafts` the number of its drafts. `is_loaded` is False while the threads are loading."""
+        """Mark `blocks`, the blocks of the page. By block key, `threads` has the threads of a block or the number of
+        its open threads, `drafts` the number of its drafts. `is_loaded` is False while the threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)

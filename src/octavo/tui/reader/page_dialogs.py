@@ -104,7 +104,7 @@ class TableRowResult(NamedTuple):
 
 
 def open_table_row(page: PageView, table: Block, row: Block) -> None:
-    """Show a table row in a dialog. When it closes, select the row shown last, and open the chosen link or comment."""
+    """Show a table row in a dialog. When it closes, select the row shown last, and open the link or comment editor."""
 
     def on_closed(result: TableRowResult) -> None:
         page.navigation.go_to_block(result.row.key, "near")
@@ -202,7 +202,7 @@ RESIZE_DELAY = 0.15
 
 
 _LOADING = Content.styled("Loading the image…", "$octavo-muted")
-"""Message until the image is shown, or a reason why it cannot be shown."""
+"""Message while the image is loading."""
 
 
 class ImageCanvas(Widget):
@@ -293,7 +293,7 @@ class ImageScreen(Dialog[None]):
         """Location from which the image can be loaded. None until it is known."""
         self._data: bytes | None = None
         self.needs_permission = False
-        """True if the image is on another website and the user has not allowed Octavo to load it yet."""
+        """True while Octavo waits for permission to load the image from another website."""
 
     @property
     def picture(self) -> ImageReference:

@@ -59,7 +59,8 @@ class PageNavigation:
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
         """Key of a page to be shown, and the reading position to restore there. None if there is nothing to restore."""
         self._position_when_requested = ReadingPosition()
-        """Reading position when `restore_later` was called. If the user has moved since then, nothing is restored."""
+        """Reading position from which the user has not moved yet: the top of a page that was not shown, or the position
+        when `go_to_anchor` was called. If the user has moved, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
         """Position to restore when the page is parsed, and position when `restore` was called. None if none waits."""
         self.is_latest = True
@@ -177,7 +178,8 @@ class PageNavigation:
         self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
-        """Select the block `key`, or a block around or inside. Scroll to it, expand what hides it. False if missing."""
+        """Select the block `key`. If it is not selectable, select a block around it or inside it. Expand the blocks
+        that hide it, and scroll to it. Return False if no block is selected."""
         if self.contents.shows_source:
             self.toggle_source()
         tries_left = _MAX_SEARCHED_SLICES
@@ -245,7 +247,8 @@ class PageNavigation:
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, position: ReadingPosition) -> None:
-        """Restore the expanded blocks. As soon as `position.top_block` is parsed, also restore the reading position."""
+        """Restore the expanded blocks. If `position.top_block` is parsed, also restore the reading position. When the
+        whole page is parsed, `restore_again` restores the reading position again, unless the user has moved."""
         viewport = self.pane.viewport
         if position.view_state is not None and position.view_state.snapshot != viewport.view_state.snapshot:
             viewport.view_state = position.view_state.copy()
