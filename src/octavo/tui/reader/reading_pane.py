@@ -171,7 +171,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the command IDs `ids`. At a thread, add the ID that resolves the thread after the comment ID."""
+        """Return the command IDs `ids`. At a thread, add the command that resolves it after the comment command."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))

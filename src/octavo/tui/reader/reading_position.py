@@ -31,7 +31,7 @@ class ReadingPosition(NamedTuple):
     chunk_index: int = 0
     """Index of the chunk that the first visible line belongs to."""
     top_block: str = ""
-    """Key of the block that the first visible line belongs to."""
+    """Key of the block of the first visible line, else of the first block below it in the chunk. Empty if none."""
     offset: int = 0
     """Number of lines of the block `top_block` above the pane. Negative if the block begins below the first row."""
     chunk_offset: int = 0

@@ -277,7 +277,7 @@ class ThreeWayView(Reader):
 
     @property
     def status_text(self) -> str:
-        """Text for the status line, such as `conflict 2 of 5`. Empty if no conflict is selected."""
+        """Text for the status line, such as `conflict 2 of 5`. Empty if the page has no conflicts."""
         selected = self.selected_conflict
         return f"conflict {self.contents.number_of(selected)} of {self.contents.count}" if selected is not None else ""
 

@@ -177,7 +177,7 @@ class Contents:
         """Expand the blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return the matches that no collapsed block hides. All `matches` are in one chunk. Here, none is hidden."""
+        """Return the matches that no collapsed block hides. All `matches` are in one chunk. By default, return all."""
         return matches
 
 

@@ -220,7 +220,7 @@ class DrawnDiagram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperationQuery:
-    """The part of an OpenAPI specification that a block shows, such as an operation or a webhook, or the whole."""
+    """The part of an OpenAPI specification that a block shows, such as an operation, or the whole specification."""
 
     specification: Specification
     variant: str
