@@ -228,8 +228,8 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
-    """Yield the changes. Blocks that moved together become one `JointMove`, and so does a block that moved alone. A
-    moved block that was also changed inside is yielded unchanged at its new position."""
+    """Yield the changes. Blocks that moved together become one `JointMove`, and so does a block that moved alone. At
+    its new position, a moved container with changed content is not joined: its `MovedBlock` is yielded."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (

@@ -194,8 +194,8 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, has_eq
 
 
 def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None) -> FormulaBox:
-    """Return `base` with a subscript and a superscript. If Unicode has no small characters for both, or if a box is
-    tall, the scripts are in rows below and above `base`."""
+    """Return `base` with a subscript and a superscript. If Unicode lacks small characters for one of them, or if a box
+    is tall, both scripts are in rows below and above `base`."""
     small_scripts = [
         None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
         for script, table in ((subscript, SUBSCRIPTS), (superscript, SUPERSCRIPTS))

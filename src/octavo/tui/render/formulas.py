@@ -72,7 +72,7 @@ def format_inline(source: str, *, ascii: bool = False) -> str:
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
-    """Return the rows of a formula. None if it is too wide or too tall, cannot be parsed, or needs only one row."""
+    """Return the rows of a formula. None if it is too long, wide or tall, cannot be parsed, or needs only one row."""
     if len(source) > MAX_FORMULA_LENGTH or source.count("&") + source.count("\\\\") > _MAX_MATRIX_CELLS:
         return None
     box = _layout_formula(source, True)

@@ -169,7 +169,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """The open threads of a page, to mark blocks that have any. `counts` has the number of threads by block key."""
+    """The blocks of a page that have open threads, or unsent drafts. `counts` has the number by block key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}

@@ -161,7 +161,7 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
     """Return the specification that a block names, or None if it is loading, invalid or not named. Also return a
-    sentence that says why there is none. The sentence is empty with a specification, or if the reason is unknown."""
+    sentence that says why there is none. The sentence is empty with a specification, or if none are loaded here."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:
