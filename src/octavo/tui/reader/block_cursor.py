@@ -370,7 +370,7 @@ class Hints:
 
 
 def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
-    """Yield for each cell of a line whether a label may be painted over it: it shows a space or a bullet."""
+    """Yield for each cell of a line True if a label may cover the cell, because the cell shows a space or a bullet."""
     for text, _, clickable, is_decoration, _ in line.pieces:
         if is_decoration and clickable is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
@@ -380,7 +380,7 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def place_label(are_free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return the first cell of the hint `label` of a link, and the label with the spaces around it. The hint covers the
+    """Return the first cell of the hint of a link, and its text: `label` with the spaces around it. The hint covers the
     blank cells before the link, and if these cells are too few, also the first letters of the link. The link is in the
     cells from `start` to before `end`. `are_free` is True for each cell that may be covered."""
     width = len(label)
@@ -503,8 +503,8 @@ class Clickables(PanePart):
             self.viewport.repaint()
 
     def press(self, event: Key) -> bool:
-        """Add the pressed letter to the hints. Open the link if its label is complete. Hide the hints if no label
-        matches. Return False if no hints are shown."""
+        """Add the pressed letter to the typed letters of the hints. Open the link whose label is then complete. Hide
+        the hints if no label begins with the letters. Return False if no hints are shown."""
         hints, letter = self.hints, event.character or ""
         if hints is None:
             return False
@@ -559,8 +559,8 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return a row of the pane without links, and a strip for this row that explains the hints. None if each row
-        has links, or if no hints are shown."""
+        """Return the number of a row of the pane without links, and a strip for this row that explains the hints. None
+        if each row has links, or if no hints are shown."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

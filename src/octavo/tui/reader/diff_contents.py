@@ -144,7 +144,7 @@ class DiffContents(Contents):
         self.has_threads_elsewhere = False
         """True if other pages of the change request have open threads."""
         self.has_page_before = self.has_page_after = False
-        """True if the change request has a page before this one, and True if it has a page after this one."""
+        """True if another page of the change request comes before this page, or (`has_page_after`) after this page."""
         self.shown_diff = DiffChunks()
         """The chunks whose lines are shown."""
         self.built_diff = DiffChunks()
@@ -274,7 +274,7 @@ class DiffContents(Contents):
         return self.changes_of(page)
 
     def changes_of(self, section: PageSection) -> DiffChunks:
-        """Return the diff of a page, empty until loaded. Its chunks are not built yet: see `DiffChunks.build`."""
+        """Return the diff of a page. `DiffChunks.build` builds its chunks later. Empty until the page is loaded."""
         if section.compared is None:
             return DiffChunks()
         return build_diff(

@@ -97,7 +97,7 @@ class DiffNavigation:
         self._thread_blocks: dict[str, str] = {}
         """Key of the block of each thread, by thread key. If the selected thread disappears, its block is selected."""
         self._is_waiting_for_lines = False
-        """True until the position in an opened page is restored, because lines are missing or being expanded."""
+        """True while the position in an opened page is not restored yet, because its lines are still being built."""
         self._opening_position: tuple[Block, LinePosition] | None = None
         """Selected block and first visible line when the page was opened at a stored position, its first change or its
         first thread. None otherwise, and after the user has expanded lines."""

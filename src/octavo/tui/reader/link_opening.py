@@ -75,8 +75,8 @@ class OpenPage(NamedTuple):
 
 
 def prepare_deferred_content(open_page: OpenPage) -> None:
-    """Prepare a page for deferred content: how its links are resolved, and how titles, images and OpenAPI
-    specifications are loaded. Do nothing without a space, a page tree or a page."""
+    """Create the caches that load the link titles, images and OpenAPI specifications of a page, and the object that
+    resolves its links. Do nothing without a space, a page tree or a page."""
     shell, view, space, tree, page = open_page
     if space is None or tree is None or page is None:
         return
@@ -330,7 +330,7 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
 
 
 class PageTarget(NamedTuple):
-    """A page of the open space, and an anchor on that page."""
+    """ID of a page of the open space, and `#` with an anchor on that page (or an empty text)."""
 
     page: str
     anchor: str

@@ -297,7 +297,7 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore `position` when the page `key` is shown and parsed up to it. If None, cancel an earlier request."""
+        """Restore `position` as soon as the page `key` is parsed up to `position`. None cancels an earlier request."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 

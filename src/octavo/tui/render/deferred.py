@@ -356,8 +356,8 @@ class LinkContext:
     content_ref: ContentRef
     origins: tuple[str, ...] = ()
     folder_root: str | None = None
-    """Path of the folder of the pages in the local folder. None without a local folder. With a local folder, a link
-    that leads outside of the folder is shown as not available, not as broken."""
+    """Path of the space's root in the open local folder. None if no folder is open. If a folder is open, a link that
+    leads out of it is shown as not available, not as broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:

@@ -62,7 +62,7 @@ class DiffChunk(NamedTuple):
     """Containers of the block in the old version, outermost first. Empty at the top level."""
     text: str = ""
     section_path: tuple[str, ...] = ()
-    """Names of the section and containers that the next block is in, outermost first."""
+    """For `collapsed` and `label`: names of the section and containers of the next block, outermost first."""
     change_number: int = -1
     """Index of the change, if the chunk is the first of this change. -1 for all other chunks."""
     lines: tuple[LineChange, ...] = ()

@@ -77,8 +77,8 @@ class CopyUrlRequested(Message):
 
 
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
-    """Return the Markdown source of a page as source blocks of some lines. At each of `blocks` (of very many, at each
-    n-th), a source block with the same key begins. `selected` always gets a separate source block."""
+    """Return the Markdown source of a page as source blocks of some lines. At each of `blocks`, a source block with
+    the same key begins. If `blocks` are very many, only every n-th counts. `selected` gets a separate source block."""
     result: list[Block] = []
     all_blocks = [*blocks]
     # If there are very many blocks, source blocks begin only at every n-th block.

@@ -12,7 +12,7 @@ from octavo.documents.suggestions import WordChange, fence
 
 DRAFT_PREFIX = "draft "
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
-"""Texts for the user, by how commented words have changed since the comment was written."""
+"""Text for the user, for each change of the commented words since the comment was written."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
 """Short forms of the texts in `WORD_CHANGES`, for a row of a list."""
 FINDING_PREFIX = "finding "

@@ -67,7 +67,7 @@ class FormField:
     is_nullable: bool = False
     """True if the request may send null for the field."""
     choices: tuple[str, ...] = ()
-    """Values of the kinds `choice` and `choices`. For the kind `list`, words such as `all` entered instead of items."""
+    """Values to choose from (kinds `choice` and `choices`), or words such as `all` instead of items (kind `list`)."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list. None if there is no minimum."""
     max_length: int | None = None
@@ -147,8 +147,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constants in the value of the field `name` by JSON path: `{("source", "type"): "url"}`. `texts` says
-    which models of unions were chosen."""
+    """Return the constants that the models inside the field `name` require, by JSON path, such as
+    `{("source", "type"): "url"}`. `texts` says which models of unions the user has chosen."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 

@@ -222,7 +222,7 @@ class Resource(Generic[M]):
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the route that enter opens for an item. None if enter shows the item's tables, a dialog or details."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """Other operations to load: for the names of IDs in the rows, for `derive_items` or for `prepare_undo`."""
+    """Operations whose responses name the IDs in the rows, or are needed by `derive_items` or `prepare_undo`."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
@@ -267,7 +267,7 @@ class Resource(Generic[M]):
     """Returns the notification after a creation, given the operation and its response. The response is None if it was
     lost. The attribute is None for the usual notification."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """Runs in the background after a creation or action, with the operation and its response. None if not needed."""
+    """Runs in the background after the form of a creation or action was sent. None if there is nothing to run."""
     read_only_reason: str = ""
     """Says where to make the changes that are not possible in this table. If empty, a general sentence is shown."""
     create_intro: str = ""
@@ -543,7 +543,8 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
 def loaded_items(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
 ) -> list[Any] | None:
-    """Return the choices of the field `name`, from its list in `extra_lists` or its usual list. None if not loaded."""
+    """Return the loaded items from which the form field `name` lets the user choose. None if they are not loaded.
+    `extra_lists` may replace the usual list of the field."""
     reference_list = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
     op = reference_list.list_operation({})
     response = None if op is None else shell.session.live.peek(op).value

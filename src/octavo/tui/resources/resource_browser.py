@@ -47,7 +47,7 @@ class BrowserLevel:
     resources: tuple[Resource[Any], ...]
     arguments: Arguments
     parent: Model
-    """The opened item that contains the tables. The organization at the top level."""
+    """The object whose `permissions` apply to the tables: mostly the opened item, at the top level the organization."""
     status: str = ""
     resource: Resource[Any] = field(init=False)
     """The table that is selected."""
