@@ -88,7 +88,8 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Run `function` in a thread. Return its result. Call `on_delay` after `delay`. Raises Overdue after `seconds`."""
+    """Return the result of `function`, which runs in a thread. If it still runs after `delay` seconds, call `on_delay`.
+    Raises Overdue if it still runs after `seconds`."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

@@ -68,7 +68,7 @@ class BlockFinder:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """Current block keys, by the Markdown of an older version and then by the key in that version."""
+        """Keys of blocks in the new version, by the Markdown of an older version, then by the key in it."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
@@ -76,7 +76,8 @@ class BlockFinder:
         """Return the block with the key `key`, else the only block with the text `quote`, else the block of the new
         version with the most similar text. If no block is found, or several with `quote`, return a phrase that says so.
 
-        Key and text are searched in version `side` first. `read_version` is the version that the note's author read.
+        Version `side` is searched first. A key is then searched in `read_version`, the version that the note's author
+        read: its block there leads to the block of the new version.
         """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":

@@ -190,7 +190,7 @@ def result_row(result: ImportResult) -> dict[str, Any]:
 
 
 def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
-    """Return a sentence such as `30 notes: 27 proposed, 2 not placed.` With `is_dry`, `30 notes: 27 can be placed.`"""
+    """Return a sentence such as `9 notes: 7 proposed, 2 not placed.` With `is_dry`, `9 notes: 9 can be placed.`"""
     placed_count = len(result.placed) - len(result.not_placed)
     parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
     parts += [f"{result.duplicate_count} already there"] * bool(result.duplicate_count)
@@ -221,7 +221,8 @@ class Note:
 
 
 def read_notes(content: bytes, name: str) -> list[Note]:
-    """Return the notes in the JSONL file `name`. Raises Failure if a line is invalid, or if the file is too large."""
+    """Return the notes in the JSONL file `name`. Raises Failure if a line is invalid, the file is too large, or
+    the file has too many notes."""
     if len(content) > MAX_FILE_BYTES:
         raise Failure(f"Could not read {name}: it is larger than {MAX_FILE_BYTES >> 20} MiB.", USAGE)
     notes: list[Note] = []

@@ -33,9 +33,9 @@ class SessionChoice(NamedTuple):
     greeting: str = ""
     """First message on the sign-in screen. Empty for none."""
     ref: str = ""
-    """REF or URL of what the first screen shows. Empty for the usual first screen."""
+    """REF or URL of the item that the first screen shows. Empty for the usual first screen."""
     folder: Path | None = None
-    """The folder of Markdown files to open. None for an account and for the demo."""
+    """The folder of Markdown files to open. None for an account, the demo and the sign-in screen."""
     is_demo: bool = False
 
 

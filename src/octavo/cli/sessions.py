@@ -60,9 +60,9 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 ARRIVAL_MARGIN_LOCAL = 2.0
-"""Seconds after the timeout of a request in which a server on this machine may still get the request."""
+"""Maximum number of seconds from the timeout of a request until the request reaches a server on this machine."""
 ARRIVAL_MARGIN_REMOTE = 30.0
-"""Seconds after the timeout of a request in which a server on another machine may still get the request."""
+"""Maximum number of seconds from the timeout of a request until the request reaches a server on another machine."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only_reason: str = "") -> LazyClient:
@@ -90,8 +90,9 @@ USUAL_DEMO = Demo()
 def open_demo(
     settings: Settings, demo: Demo = USUAL_DEMO, *, reset: bool = False, role: str = "", read_only_reason: str = ""
 ) -> Session:
-    """Open a session with a demo. `role` is a key of `PEOPLE_BY_ROLE`. Empty for `DEFAULT_ROLE`. If `reset`, build the
-    demo again. With a `read_only_reason`, nothing can be changed. Raises OSError or ValueError."""
+    """Open a session with a demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty for `DEFAULT_ROLE`. If `reset`, first
+    delete the old demo, its drafts and its caches. With a `read_only_reason`, nothing can be changed. Raises OSError,
+    ValueError or NotSaved."""
     folder = demo_folder(settings, large=demo.is_large, role=role)
     if reset:
         _reset(settings, folder, large=demo.is_large)
@@ -183,8 +184,8 @@ def open_folder(
 
 
 def prepare_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of pages and its platform. The first request loads the folder, and adds what could not be read to
-    `problems`. Raises ValueError if `path` is no folder."""
+    """Return a folder of pages and its platform. The first request loads the folder, and adds a sentence to `problems`
+    for each file that could not be loaded completely. Raises ValueError if `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)
@@ -235,7 +236,7 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 
 
 def arrival_margin_of(origin: str) -> float:
-    """Return the seconds after the timeout of a request in which the server `origin` may still get the request."""
+    """Return the maximum number of seconds from the timeout of a request until it reaches the server `origin`."""
     _, host, _ = split_origin(origin)
     return ARRIVAL_MARGIN_LOCAL if is_loopback(host) else ARRIVAL_MARGIN_REMOTE
 
@@ -466,7 +467,8 @@ def _build_session(
     earlier_names: Sequence[str] = (),
 ) -> Session:
     """Build a session with its cache, drafts and outbox in `namespace`. `label` names the session to the user.
-    Drafts and queued writes in the namespaces `earlier_names` move to `namespace`. See `arrival_margin_of`."""
+    Drafts and queued writes in the namespaces `earlier_names` move to `namespace`. `arrival_margin` is the result of
+    `arrival_margin_of`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

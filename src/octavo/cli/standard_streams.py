@@ -66,12 +66,12 @@ class OutputFailure(Failure):
     """The output of a command could not be filtered or written."""
 
     def with_changes_note(self) -> Failure:
-        """Return this failure with a message that begins with the changes that the command has already made."""
+        """Return a Failure with the code UNKNOWN, whose message first says that the changes on the server were made."""
         return Failure(f"The changes on the server were made. {self}", UNKNOWN)
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message for writes if `--read-only` or OCTAVO_READ_ONLY forbids them. Empty otherwise."""
+    """Return the message that refuses writes if `--read-only` or OCTAVO_READ_ONLY forbids writes. Otherwise empty."""
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
 
 
@@ -150,7 +150,7 @@ def install_main_hooks() -> None:
 
 
 def install_thread_and_log_hooks() -> None:
-    """Keep API keys out of log messages and tracebacks of other threads. Needs an earlier `install_main_hooks`."""
+    """Keep API keys out of log messages and tracebacks of other threads. Do nothing before `install_main_hooks`."""
     if sys.excepthook is not _report_uncaught:
         return
     threading.excepthook = _report_uncaught_in_thread

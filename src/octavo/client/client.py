@@ -76,7 +76,7 @@ class Client:
     ) -> None:
         """`transport` replaces the network, for example in tests. `read_only_reason` is a sentence that says
         why changes are not allowed, or empty. `deadline` is the time for all attempts of a request, in
-        seconds. Without `transport`, raises ValueError for an invalid or unencrypted `origin`."""
+        seconds. Without `transport`, raises ValueError if `origin_of` does not accept `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity

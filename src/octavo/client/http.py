@@ -43,7 +43,7 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections are closed after 4 seconds. Many servers close them after 5 seconds, and a write would be lost."""
+"""Idle connections are closed after 4 s. Many servers close them after 5 s, and a write on them would then be lost."""
 
 _LOCATION = "octavo.location"
 
@@ -114,8 +114,8 @@ class HttpTransport:
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`httpx_transport` replaces the network. The connection uses `ip_address` instead of the host name, unless it
-        is empty. Raises Unsendable if environment variables or `ca_file` prevent connections."""
+        """`httpx_transport` replaces the network. If `ip_address` is not empty, connections go to this address, and the
+        host name is not resolved. Raises Unsendable if environment variables or `ca_file` prevent connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None

@@ -92,7 +92,7 @@ def environment_problem(*, proxies: bool, certificates: bool) -> str:
 
 
 def proxy_variable_for(scheme: str, host: str) -> str:
-    """Return the environment variable with the proxy for `host`. Empty if no proxy is used."""
+    """Return the name of the environment variable that has the proxy for `host`. Empty if no proxy is used."""
     from urllib.request import proxy_bypass  # lazy: it is slow to load, and the HTTP library has loaded it by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):

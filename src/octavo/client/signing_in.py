@@ -137,12 +137,12 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check and store a token, and make the profile `name` current. If `name` is None, use the profile of the account,
-    else a free name. The token is stored in the keyring, or if `insecure_storage`, in a file without encryption. If the
-    keyring cannot store the token, the token is used for this session only, and `SignedIn.notice` says why.
+    """Check and store a token, and make the profile `name` current. If `name` is None, use the account's profile, or a
+    new profile if the account has none. The token is stored in the keyring, or if `insecure_storage`, in a file without
+    encryption. If the keyring fails, the token is used for this session only, and `SignedIn.notice` says why.
 
-    Raises ApiError, and ValueError if `name` cannot be used. Raises StoreUnavailable, StoreTimeout or OSError if
-    storing fails.
+    Raises ApiError, and ValueError if `name` cannot be used. Raises StoreTimeout if the keyring does not respond in
+    time, StoreUnavailable if the token's file cannot be written, and OSError if the profiles file cannot be written.
     """
     redaction.remember_token(token.get_secret_value())
     client = connect(origin, token)
@@ -217,7 +217,8 @@ def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
 
 
 def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
-    """Return the token for `access`, or None. Raises StoreUnavailable if the token cannot be read or was replaced."""
+    """Return the token for `access`. None if there is no token. Raises StoreUnavailable if the token or the profiles
+    cannot be read, or if the stored token was replaced."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -296,7 +297,7 @@ def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
     """Store a token in the keyring, or if `insecure`, in a file. Return the store and an empty text. If the keyring
-    fails, store nothing, and return `session` and the reason. Raises StoreTimeout."""
+    fails, store nothing, and return `session` and the reason. Raises StoreTimeout, and StoreUnavailable for a file."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""

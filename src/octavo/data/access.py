@@ -2,8 +2,8 @@
 
     if (why := live.availability.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence
 
-Error responses show which operations are unavailable. This is forgotten when the session ends, because the server may
-be updated.
+Error responses show which operations are unavailable. The reasons are kept in memory only, because the server may be
+updated before the next session.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._reasons: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why operations are unavailable, by operation type, then by path template, or by path if only that fails."""
+        """Why operations are unavailable, by operation type, then by path template, or by path if one path fails."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:

@@ -61,8 +61,7 @@ class PageBlame:
         """ID of the next older revision to compare. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The version that was compared last, and True if it must still be searched for moved blocks. None before
-        any."""
+        """The last compared version, and whether moved blocks must still be searched in it. None before the first."""
         self.searched_titles: dict[str, str] = {}
         """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None
@@ -156,8 +155,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Return older versions of pages by ID, from `previous`, the revision before `summary`: pages that blocks may
-        come from and that `summary` may have changed. None for a page that `previous` does not have."""
+        """Return the pages of `previous`, the revision before `summary`, by ID. Only pages that may be the origin of
+        blocks and that `summary` may have changed are loaded. None for a page that `previous` does not have."""
         assert self._blame is not None
         older_pages: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:

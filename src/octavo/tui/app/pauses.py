@@ -1,7 +1,7 @@
 """Work for the time when the user presses no keys: frees memory, and imports the modules of other views.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection may take a tenth of a second.
-After a collection in a pause, Python rarely starts one while the user presses keys.
+After a collection in a pause, Python rarely starts another collection while the user presses keys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from octavo.tui.widgets.delay import Delay
 PAUSE = 1.5
 """Seconds without a key after which garbage is collected. The user does not notice the short delay."""
 WAKE_SECONDS = 0.05
-"""Seconds in which all message loops wake before garbage is collected."""
+"""Seconds to wait for all message loops to wake up before garbage is collected."""
 _YOUNG_THRESHOLD = 500
 """Number of new objects after which Python collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20

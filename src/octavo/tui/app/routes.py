@@ -2,7 +2,7 @@
 first, and takes the picture that the next start shows while it is loading.
 
 Screens are imported when they are first shown, because each import takes a tenth of a second. `tests/test_layers.py`
-counts these names of modules as imports.
+counts the names of modules in texts such as `VIEWS` as imports.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ class PictureRecorder:
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the scroll position. If the picture is outdated, take a new picture, or else delete the old one."""
+        """Store the scroll position. If the picture is outdated, replace it. If this fails, delete the picture."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded_state != self._state_of_next_start() and not self._take_picture():

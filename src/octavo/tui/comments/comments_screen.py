@@ -303,7 +303,7 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select the thread of `comment`, changing tab and filters if necessary. Return False if it is not loaded."""
+        """Select the thread of `comment`, changing tab and filters if necessary. Return False if none is loaded."""
         self.redraw_list()
         thread = next(
             (each for each in self.threads.loaded_threads() if comment is not None and each.comment.id == comment.id),

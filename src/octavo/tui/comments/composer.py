@@ -443,10 +443,11 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer for a comment in `at`. It calls `send` with the text, or `add_to_review` for the pending review.
-    `excerpt` is quoted above the input. `edited` is the text to edit, `initial_text` begins a new text, and
-    `added_text` is appended to any draft. `source` is the Markdown of the block, for a suggested change. `verb` says
-    what ctrl+s does. `is_recoverable` is True if a crash must not lose the text."""
+    """Open a composer for a comment in `at`. The composer calls `send` with the text, or `add_to_review` if the user
+    adds the comment to the pending review. `excerpt` is quoted above the input. `edited` is the text to edit,
+    `initial_text` begins a new text if there is no draft, and `added_text` is appended to any draft. `source`
+    is the Markdown of the block, for a suggested change. `verb` says what ctrl+s does. `is_recoverable` is True if a
+    crash must not lose the text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

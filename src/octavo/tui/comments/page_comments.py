@@ -87,7 +87,7 @@ class PageDiscussion:
         self._view, self._pages = view, pages
 
     def thread_on(self, block: Block) -> Comment | None:
-        """Return an open thread on a block, else a resolved one. None if the block has no thread."""
+        """Return the first open thread on a block, else the first thread. None if the block has no thread."""
         threads = self._pages.threads_on(block)
         return next((thread for thread in threads if thread.is_open), threads[0] if threads else None)
 

@@ -101,7 +101,7 @@ class BulkSelection(NamedTuple):
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
     """Return the threads in `selected` that allow `action`, the number of other threads, and the first reason why not.
-    If a selected thread is open, resolving does not count resolved threads."""
+    If the action resolves threads, and a selected thread is open, resolved threads are neither returned nor counted."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates

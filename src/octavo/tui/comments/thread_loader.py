@@ -185,7 +185,8 @@ class OutdatedBlocks:
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return how the words that a thread quotes changed. Empty if not outdated, in main, or not loaded yet."""
+        """Return how the words that a thread quotes changed. Empty if the thread is on main or not outdated, or if its
+        page is not loaded."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""
