@@ -624,8 +624,8 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_requested_item(self) -> None:
-        """If the list has the requested item, open it. If it is missing after all pages were loaded or loading failed,
-        tell the user. If the user has left the table of the item, forget the request."""
+        """If the list has the requested item, open it. If it is missing although all pages are loaded, or because more
+        pages could not be loaded, tell the user. If the user has left the table of the item, forget the request."""
         view = self._view
         if self._requested_item is None or view.snapshot.value is None:
             return

@@ -138,7 +138,8 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """Show pending comments and proposed notes. Go to the chosen entry on its page, else to the change request."""
+    """Show pending comments and proposed notes. Then show the chosen entry in the target's view. If this view cannot
+    show entries, open the change request."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:

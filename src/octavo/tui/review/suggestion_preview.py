@@ -68,7 +68,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
-        """`title` is the page title, `location` the status line. Shows threads whose text has just one suggestion."""
+        """`title` is the page title, `location` the text at the left of the status line. Only threads with exactly one
+        suggestion in their text are shown."""
         super().__init__(title, location)
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}

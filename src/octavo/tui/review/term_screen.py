@@ -563,4 +563,4 @@ TERM_COMMANDS: Commands[PageTerms] = Commands(
     context="change request",
     find_target=lambda view: view.page_terms,
 )  # fmt: skip
-"""Command for a term that changes of the current page replace. It lists the other places that have the old term."""
+"""Command that lists the other places with an old term, which the changes of the current page replace."""

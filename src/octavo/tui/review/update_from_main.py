@@ -265,7 +265,8 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Open the change request that resolves a merge's conflicts. If none exists and conflicts are left, offer it."""
+    """Open the change request that resolves a merge's conflicts. If it does not exist yet and conflicts are left, offer
+    to create it."""
     merged_request, space, live = target.change_request, target.at.space, app.session.live
     if merged_request.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
@@ -369,7 +370,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         self._show()
 
     def close(self) -> None:
-        """Go back to the update dialog, and call `on_close`."""
+        """Close this view, and call `on_close`, which opens the update dialog again."""
         self.app.pop_screen()
         self._on_close()
 

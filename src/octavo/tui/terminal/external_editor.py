@@ -132,7 +132,7 @@ def option_to_wait(program: Sequence[str]) -> str:
 
 
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command to open a file at a line, from 1. Unknown editors and commands with `--` open it at line 1."""
+    """Return the command to open a file at a line, counted from 1. Unknown editors and commands with `--` ignore it."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # After `--`, every argument is a file, so no option can follow.
     if line > 1 and "--" not in program:

@@ -218,7 +218,7 @@ def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) ->
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
-    """Add key bindings to a widget, screen or app. If a key has bindings already, these are tried first."""
+    """Add key bindings to a widget, screen or app. Bindings that a key already has are tried before the new ones."""
     node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 

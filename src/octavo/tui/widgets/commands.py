@@ -66,12 +66,13 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Start of a key that no terminal sends. Commands without keys get one, because Textual bindings need a key."""
+"""Start of keys that no terminal sends. Commands without keys get such a key, because Textual bindings need a key."""
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is still loading. Letters typed after it run commands as usual, unless the
-    refused command writes or takes text. Do not use this class where a key that is held down could confirm a write."""
+    """Reason why a command cannot run: data is still loading. Letters typed after the refusal run commands as usual,
+    unless the refused command writes or takes text. Do not use this class where a held-down key could confirm a
+    write."""
 
     __slots__ = ()
 
@@ -370,7 +371,8 @@ class ActiveCommand:
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return all commands whose keys work on `screen`: first of the focused widget, then of its parents."""
+    """Return all commands that work on `screen`, also those without keys: first of the focused widget, then of its
+    parents, last of the app."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 

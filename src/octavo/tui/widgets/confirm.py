@@ -324,7 +324,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """If the user types the first letter of `word` while a button has the focus, move to the input with it."""
+        """If the user types the first letter of `word` while a button has the focus, insert it and focus the input."""
         word_input = self.query_one("#typed", LineInput)
         if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()

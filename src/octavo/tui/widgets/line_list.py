@@ -169,7 +169,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return len(self.keys)
 
     def apply_filter(self) -> None:
-        """Show only the items that contain every word of the filter."""
+        """Show only the items that contain every word of the filter. Subclasses with a filter define this method."""
 
     @property
     def key(self) -> Hashable | None:
@@ -614,7 +614,7 @@ class ItemPainter:
         self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
         """Lines of each item, and their strips for each style of the cursor, by index of the item."""
         self._filters: Sequence[LineFilter] = ()
-        """Filters of the app that change colors, as they were when the strips were painted."""
+        """Textual line filters of the app, as they were when the strips were painted."""
 
     def discard(self) -> None:
         self._cache.clear()

@@ -164,7 +164,7 @@ class Row:
     text: AnyText = ""
     """Text at the left of the first line."""
     right: AnyText = ""
-    """Text at the right end of the first line, such as an age. In a narrow row, only `text` is cut."""
+    """Text at the right end of the first line, such as an age. In a narrow row, `text` is cut first."""
     second_line: AnyText | None = None
     """Text at the left of the second line, if the list has two lines per row. None to leave it empty."""
     second_right: AnyText = ""
@@ -307,7 +307,8 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """Select the row with the cursor. In the second call, select all rows from there to the cursor."""
+        """In the first call, select the row with the cursor. In the second call, select the rows from that row to the
+        cursor. Skip rows that are not selectable."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:

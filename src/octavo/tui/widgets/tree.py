@@ -270,7 +270,8 @@ class Tree(LineList):
         return bool(self.filter_words) and contains_words(node, self.filter_words)
 
     def lay_out_nodes(self) -> None:
-        """Show the nodes that neither the filter nor a collapsed ancestor hides."""
+        """Show the nodes that match the filter, and their ancestors. Without a filter, show the nodes that have no
+        collapsed ancestor."""
         outline, words = self.outline, self.filter_words
         if words:
             self._matches = outline.matching(words)
