@@ -241,7 +241,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return whether a part can be the default: if `is_space`, a space in `parent`, otherwise any section."""
+    """Return True if `part` is among the parts that have one default: the spaces in `parent`, or all sections."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

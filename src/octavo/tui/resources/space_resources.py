@@ -32,14 +32,14 @@ from octavo.tui.widgets.short_texts import AnyText, plural
 async def explain_member_role(
     live: Live, arguments: Arguments, permission: permissions.UserPermission
 ) -> LabeledValues:
-    """Return lines that explain why the selected member has a role in the open space or collection."""
+    """Return lines that explain why the selected member has a role in the open space or collection. Raises ApiError."""
     return await _explain_role(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
 async def explain_role_in_space(
     live: Live, arguments: Arguments, permission: permissions.SpacePermission
 ) -> LabeledValues:
-    """Return lines that explain why the open member has a role in the selected space."""
+    """Return lines that explain why the open member has a role in the selected space. Raises ApiError."""
     return await _explain_role(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 

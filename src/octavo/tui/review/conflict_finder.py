@@ -358,7 +358,8 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked_page, source, main=main_text)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return `conflict` with main's revision ID. If the user can choose and `page` has text, add both texts."""
+        """Return `conflict` with main's revision ID. If the user can choose and `page` has text, add the texts
+        of main and of the change request."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main_text, own_text = await asyncio.gather(

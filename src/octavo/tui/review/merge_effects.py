@@ -76,7 +76,7 @@ async def load_texts(live: Live, at: ContentRef, page_ids: Sequence[str]) -> dic
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about links that the merge would break. `pages` has the IDs of the changed pages."""
+    """Return a row about links that the merge would break. `pages` has the IDs of changed pages. Raises ApiError."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
         response = await live.fetch(op)
@@ -103,7 +103,7 @@ def _target_url(link: links.Link) -> str:
 
 
 async def _check_links_by_reading(live: Live, trees: MergeTrees, page_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about broken links on the changed pages. Used if the server does not list broken links."""
+    """Return a row about broken links on the changed pages. Used if the server cannot list them. Raises ApiError."""
     existing_ids = [page_id for page_id in page_ids if page_id in trees.titles]
     read_ids = existing_ids[:MAX_CHECKED_PAGES]
     context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read_ids)
@@ -158,7 +158,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 
 async def check_images(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about new images without alternative text. Empty if the checked pages have none."""
+    """Return a row about new images without alternative text. Empty if there are none. Raises ApiError."""
     read_ids = [page_id for page_id in changed_ids if page_id in trees.titles][:MAX_CHECKED_PAGES]
     texts = [await load_texts(live, ref, read_ids) for ref in (trees.head, trees.base)]
     new_images = await asyncio.to_thread(_new_images_without_text, *texts)
@@ -299,7 +299,7 @@ async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[InfoRow, ...]:
     """Return a row that says whether redirects exist for the old paths of moved and deleted pages. `sites` are the
-    published sites of the space, None if unknown."""
+    published sites of the space, None if unknown. Raises ApiError."""
     pages = find_pages_to_redirect(trees.old_tree, trees.new_tree)
     if not pages:
         return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)

@@ -92,7 +92,7 @@ def possible_matches(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return whether more data may make one of `undecided` match. False if each has a load error in a needed field."""
+    """Return True if one of `undecided` has no load error in any needed field, so that it may still match."""
     return any(all(each.needed_field not in status(item).load_errors for each in filters) for item in undecided)
 
 
