@@ -260,7 +260,8 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages that are compared in the background before you open them."""
 MAX_TEXT = 100_000
-"""Maximum number of characters in both versions of all pages with cached diffs (about 10 MB of memory)."""
+"""Maximum number of characters in both versions of all pages with cached diffs (about 10 MB of memory). A single
+cached diff may have more."""
 
 
 @dataclass(frozen=True)
