@@ -36,7 +36,7 @@ SPLIT_BY_DEFAULT_FROM = 200
 """Terminal width in cells from which a diff is split unless the user chose otherwise."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
-"""Unified diff (`changes`), split diff (`sides`), or only one version of a rewritten page."""
+"""Unified diff (`changes`), split diff (`sides`), or only one version of a rewritten page (`new` or `old`)."""
 NoteKind = Literal["loading", "failed", "description"]
 """Kind of a note that is shown instead of changes. `description` says how the page was changed, if at all."""
 PAGE_ROW = "page"
@@ -210,7 +210,7 @@ class DiffContents(Contents):
         return layout if layout in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Set the first layout of an opened page: the new version of a rewritten page, else a split or unified diff."""
+        """Choose the layout of an opened page: only the new version if rewritten, else a split or unified diff."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"

@@ -89,7 +89,7 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def is_outside_page(self) -> bool:
-        """True if the selected row is neither a block of the page nor a thread. True for a note or a page heading."""
+        """True if the selected row is a note, a page heading, collapsed blocks or a change of a source diff."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind in NON_BLOCK_KINDS - {"thread"}
 
@@ -317,7 +317,8 @@ class DiffView(Reader):
         return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
     def reset_lines(self, *, position: ReadingPosition | None = None) -> None:
-        """Replace all lines. If the diff now needs another layout, such as unified if narrow, build the diff again."""
+        """Replace all lines. But if the terminal became too narrow for the layout, or wide enough for the preferred
+        layout, build the diff again."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.build_all()  # The new width of the terminal needs another layout.
             return

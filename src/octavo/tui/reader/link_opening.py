@@ -146,9 +146,9 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a linked page, space, file or other item. If the item is missing or the user has no access,
-    only `problem` is set. With `is_folder` (a local folder is open), only `location` is set for such an item, and says
-    that the item is not in this folder. None if the target has no title, or if loading failed for another reason."""
+    """Return the title of a link target, such as a page or file. If the target is missing or the user has no access,
+    only `problem` is set. With `is_folder` (a local folder is open), only `location` is set for such a target, and
+    says that it is not in this folder. None if the target has no title, or if loading failed for another reason."""
     target = query.target
     try:
         match target:

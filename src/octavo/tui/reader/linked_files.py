@@ -217,8 +217,9 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_specification_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the OpenAPI specification behind a link in the content `location`. The link leads to a file of the space, or
-    to the URL of a specification of the organization. If loading fails, `error` of the result says why."""
+    """Load the OpenAPI specification behind a link in the content `location`. The link leads to a file of the space
+    (if `location` is not None), or to the URL from which the organization has loaded a specification. If loading
+    fails, `error` of the result says why."""
     match target:
         case links.UrlLink(url=url):
             address = url
