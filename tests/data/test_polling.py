@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import ApiError, NotSent, Trace, rejected
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.live import Live
-from octavo.data.polling import Poller, RemoteChanges
+from octavo.data.polling import Poller, RemoteChanges, adopt_fingerprints
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import Rank
 from tests.data.background_requests import wait_idle
@@ -34,6 +35,7 @@ class PollerRun:
         self.low_after: int | None = None
         """Number of requests after which the rate limit is nearly used up."""
         self.screens: dict[Operation[Any], SnapshotWatcher] = {}
+        self.live.before_update.add(partial(adopt_fingerprints, self.live))
         self.poller = Poller(self.live, visible=lambda: self.visible, after_poll=self._no_inbox)
 
     async def _no_inbox(self) -> None:

@@ -210,3 +210,12 @@ async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage
         item = view(run).rows.item
         assert item is not None
         assert item.target == opened, "the cursor must stay on its row when rows arrive"
+
+
+async def test_early_write_makes_the_first_poll_send_few_requests(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.press("d")
+        await run.sent()
+        before = len(run.gate.passed)
+        await wait_for_background_refresh(run)
+        assert 0 < count_requests(run, before).total() <= 15, count_requests(run, before)

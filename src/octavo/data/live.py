@@ -113,7 +113,7 @@ class Live:
         self.specification_version = 0
         """Increases when the server parses an OpenAPI specification again. Rendered pages may be outdated then."""
         self.before_update: Observers[[Operation[Any]]] = Observers()
-        """Called with an operation before its response in memory is replaced by a newer response."""
+        """Called with an operation before a response that was fetched in this run is replaced by a newer response."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of items in its response that Octavo cannot read."""
         self.cache = cache
@@ -470,7 +470,8 @@ class Live:
         return value
 
     def _store(self, response: LiveResponse, fetched: _FetchedResponse) -> Any:
-        self.before_update.notify(response.op)
+        if response.requested_at is not None:
+            self.before_update.notify(response.op)
         response.accept(fetched.value, fetched.page_count, self.now(), fetched.included_write_count)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)

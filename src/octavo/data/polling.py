@@ -64,12 +64,10 @@ class Poller:
     ) -> None:
         """`visible` returns the operations of the responses on screen. `after_poll` is called after each poll."""
         self._live, self._visible, self._after_poll = live, visible, after_poll
-        live.before_update.add(self._adopt_fingerprints)
         self._last_key_at = self._polled_at = live.now()
         self._is_polling = False
         self._failed_polls = 0
         self._retry_at = LONG_AGO
-        self._fingerprints = ListedFingerprints()
         self._unlisted: list[ChangeRequest] = []
         """Change requests that are no longer listed as open or draft, and whose new status is not fetched yet."""
 
@@ -124,28 +122,14 @@ class Poller:
 
     async def _fetch_changed_responses(self) -> None:
         live = self._live
-        for response in self._watched_lists:
+        for response in _watched_lists(live):
             with suppress(NotFound, Forbidden):  # the view of the list shows this error
                 if response.watchers and not response.is_loading:
                     await live.syncer.get(response.op, Rank.AWAITED)
-        plan = self._view_planner(self._visible())
+        plan = _view_planner(live, self._visible())
         live.syncer.run(plan)
         await live.syncer.wait_idle(plan.owner)
         plan.mark_unchanged_as_current()
-
-    def _adopt_fingerprints(self, op: Operation[Any]) -> None:
-        """Store the fingerprints of responses before the response to `op` is replaced, if `op` lists fingerprints."""
-        if isinstance(op, _LISTS):
-            fetch_times = [each.fetched_at for each in self._watched_lists if each.fetched_at is not None]
-            self._view_planner().adopt_fingerprints(max(fetch_times, default=LONG_AGO))
-
-    @property
-    def _watched_lists(self) -> list[LiveResponse]:
-        return [each for each in self._live.watched if isinstance(each.op, _LISTS)]
-
-    def _view_planner(self, visible: Iterable[Operation[Any]] = ()) -> ViewPlanner:
-        self._fingerprints.update(response.value for response in self._watched_lists)
-        return ViewPlanner(self._live, self._fingerprints, visible)
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
         """Fetch up to `MAX_FETCHED_STATUSES` change requests of `_unlisted`, to learn whether they were merged or
@@ -167,6 +151,23 @@ class Poller:
         self._failed_polls = min(max_failed_polls, self._failed_polls + 1)
         if error.trace.retry_at is not None:
             self._retry_at = error.trace.retry_at
+
+
+def adopt_fingerprints(live: Live, op: Operation[Any]) -> None:
+    """Store the fingerprints of responses before the response to `op` is replaced, if `op` lists fingerprints."""
+    if isinstance(op, _LISTS):
+        fetch_times = [each.fetched_at for each in _watched_lists(live) if each.fetched_at is not None]
+        _view_planner(live).adopt_fingerprints(max(fetch_times, default=LONG_AGO))
+
+
+def _watched_lists(live: Live) -> list[LiveResponse]:
+    return [each for each in live.watched if isinstance(each.op, _LISTS)]
+
+
+def _view_planner(live: Live, visible: Iterable[Operation[Any]] = ()) -> ViewPlanner:
+    fingerprints = ListedFingerprints()
+    fingerprints.update(response.value for response in _watched_lists(live))
+    return ViewPlanner(live, fingerprints, visible)
 
 
 class ViewPlanner:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _report_unfinished_writes = lazy("octavo.tui.review.status_changes:report_unfinished_writes")
 _recover_drafts = lazy("octavo.tui.app.quitting:recover_drafts")
 _new_poller = lazy("octavo.data.polling:Poller")
+_adopt_fingerprints = lazy("octavo.data.polling:adopt_fingerprints")
 _new_event_hooks = lazy("octavo.tui.app.user_programs:EventHooks")
 _choice = lazy("octavo.tui.widgets.chooser:Choice")
 _picker = lazy("octavo.tui.widgets.chooser:Picker")
@@ -103,6 +105,7 @@ class BackgroundRefresh:
     def begin(self, session: Session) -> None:
         """Begin to refresh the session. Called after the first paint."""
         self._session = session
+        session.live.before_update.add(partial(_adopt_fingerprints, session.live))
         settings = self._app.settings
         if settings.hooks or settings.notify != "off":
             if self._hooks is None:
