@@ -106,7 +106,7 @@ class InProcessTransport:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request to the application. Raises Lost without a response, and Unsendable for an invalid path."""
+        """Send a request to the application. Raises Lost if it does not respond, and Unsendable for an invalid path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0

@@ -458,7 +458,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         return None if self.has_older else "There are no older revisions of this page."
 
     def load_older(self, count: int) -> None:
-        """Load `count` older revisions. While revisions are loading, do nothing."""
+        """Check `count` older revisions for changes of the page. While revisions are loading, do nothing."""
         if not self._is_loading:
             self.run_worker(self._load_batch(self._finder, count), exclusive=True, group="walk")
 

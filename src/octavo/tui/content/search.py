@@ -358,7 +358,8 @@ class SearchScreen(Dialog[None]):
 
     @property
     def _page_hits(self) -> list[tuple[str, str, search.PageHit]]:
-        """(space ID, space title, page) for each found page. Empty after the text changed, until its search begins."""
+        """(space ID, space title, page) for each page that the server found. Empty if the pages were found for an older
+        text, unless the local search is running."""
         found = self._found_pages.value.items if self._found_pages.value else ()
         if self._requested_text != self.search_text and not self._is_searching:
             return []  # The found pages match an older text, and the search for the new text will drop them.

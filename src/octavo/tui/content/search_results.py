@@ -102,7 +102,7 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(hit: search.PageHit, space_id: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first `MAX_SECTIONS` sections that match. If none match, one for the page."""
+    """Return a result for each of the first `MAX_SECTIONS` matching sections, or for the page if no section matches."""
     make_result = partial(
         SearchResult, "page", space_id, hit.id, url=hit.urls.app or "", page_title=hit.title, path=hit.path
     )

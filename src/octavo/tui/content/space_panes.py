@@ -416,7 +416,7 @@ class Navigation(Vertical):
             self.spaces_tree.select_hidden(space.id)
 
     def show_title(self, space: Space | None) -> None:
-        """Show the title of `space` above its pages. Show `SPACES` if it is None or the tree of spaces is visible."""
+        """Show the title of `space` above the tree, or `SPACES` if `space` is None or the tree of spaces is visible."""
         title = "SPACES"
         if space is not None and not self.query_one(SpacesPane).display:
             title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
@@ -481,7 +481,7 @@ class SpacePanes:
 
     @property
     def visible_block(self) -> Block | None:
-        """Block of the open page for commands: the selected one, else the first visible one. None if no block is
+        """Block of the open page for commands: the selected block, else the first visible block. None if no block is
         visible, or while the page is loading."""
         span = self.page_view.cursor.current() if self.shows_open_page else None
         return span.block if span else None

@@ -93,7 +93,8 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections into which `item` can move, so none inside `item`, in tree order, each with its depth."""
+    """Return the collections into which `item` can move, in tree order, each with its depth. `item` and the collections
+    inside it are left out. Permissions are not checked."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

@@ -69,8 +69,9 @@ class Subscriptions:
         min_items: int = 0,
     ) -> None:
         """Call `show` now and with each later response to `op`, until `slot` follows another operation. Do nothing if
-        it follows `op` already. If `op` is None, end the subscription. Without `refetch`, do not fetch a response again
-        that is probably current. Load at least `min_items` items. Only `Rank.NOW` counts for the age in the top bar."""
+        `slot` follows `op` already. If `op` is None, end the subscription. Without `refetch`, do not fetch a response
+        again that is probably current. Load at least `min_items` items. Only `Rank.NOW` counts for the age in the
+        top bar."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -91,7 +92,7 @@ class Subscriptions:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Let the responses to `ops` count for the age of the shown data, too. They replace earlier `ops`."""
+        """Let the responses to `ops` count for the age of the shown data, too. A later call replaces `ops`."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
@@ -126,7 +127,7 @@ class Subscriptions:
         return tuple(each.op for each in self._slots.values())
 
     def shown_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses whose age the top bar shows for this widget. Those of low priority are left out."""
+        """Yield the responses whose age the top bar shows for this widget. Responses of low priority are left out."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._low_priority_slots)
         yield from self._dependencies
 

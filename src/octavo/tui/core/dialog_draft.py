@@ -24,8 +24,8 @@ class DialogDraft:
         self._app, self.key, self._edited, self._initial = app, key, edited, edited or start
         self._drafts = app.session.drafts
         self._has_added_markers = False
-        """True if `merged_text` has added conflict markers, now or when the user opened the draft before. A quote of
-        such markers is no conflict, so the draft's text does not tell."""
+        """True if `merged_text` has added conflict markers to the draft, now or when the dialog was open before. The
+        text alone does not show this, because the user may have typed or quoted such markers."""
 
     @property
     def text(self) -> str:
@@ -43,8 +43,8 @@ class DialogDraft:
         return base
 
     def change_note(self, name: str) -> str:
-        """Return a note that the text which the user edits may have changed since the user typed the draft, and what
-        the text is now. Empty otherwise. `name` is the name of the text, such as `title`."""
+        """Return a note with the current text if the edited text has changed, or may have changed, since the user typed
+        the draft. Empty otherwise. `name` is the name of the text, such as `title`."""
         draft = self._drafts.find(self.key)
         is_base_unknown = draft is not None and draft.base is None and self._edited is not None
         if self.earlier_base is None and not is_base_unknown:

@@ -33,7 +33,7 @@ LINK_NAMES = ("link", "published link")
 """Names of the details that are web links."""
 HIDDEN_VALUE = "hidden"
 _PERMISSION_NAMES = {("site", "edit"): "edit structure"}
-"""Names of permissions whose field names promise too much, by kind of item and field name."""
+"""Shown names of permissions that allow less than their field names suggest, by kind of item and field name."""
 
 
 def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
@@ -231,7 +231,7 @@ class InfoScreen(Chooser[str | None, str]):
         *,
         has_links: bool = True,
     ) -> None:
-        """`offline_space` returns the offline copy of the space with an ID, or None if there is none. Without
+        """`offline_space` takes a space ID and returns the offline copy of the space, or None if there is none. Without
         `has_links`, the dialog shows no links."""
         super().__init__("Info", empty="No details to show. Select an item first.")
         self._offline_space = offline_space

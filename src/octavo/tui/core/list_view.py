@@ -37,9 +37,9 @@ T = TypeVar("T")
 N = TypeVar("N", bound=ListFilter)
 
 REPLACEMENT_SECONDS = 0.7
-"""A key pressed this soon after the selected item was removed is probably meant for that item."""
+"""A key pressed within this many seconds after the selected item was removed is probably meant for that item."""
 OWN_ACTION_SECONDS = 1.0
-"""An item that is removed this soon after a command was probably removed by the command."""
+"""An item that is removed within this many seconds after a command was probably removed by the command."""
 
 
 class ActiveFilters(Generic[N]):
