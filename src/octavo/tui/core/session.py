@@ -60,7 +60,7 @@ class ServerAccount(NamedTuple):
     origin: str
     host: str
     user_name: str
-    """Name of the user. Empty until it is loaded."""
+    """Name of the user in the profile. Empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class UnsentTexts:
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called each time before `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
-        """Published when an unsent text appears, disappears or moves to another page, or a draft was not saved."""
+        """Published when an unsent text appears, disappears or moves to another page, or if saving a draft fails."""
         self.text_changed: Signal[None] = app.signal("drafts")
         """Published when an unsent text may have been edited."""
         self.index = UnsentIndex()

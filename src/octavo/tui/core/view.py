@@ -48,7 +48,7 @@ _TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
 
 
 class _TopBarLayout(NamedTuple):
-    """One way to show the left part of the top bar. Layouts differ in how much text they show."""
+    """Layout of the left part of the top bar. Layouts differ in how much text they show."""
 
     tab_texts: _TabTexts
     is_tight: bool
@@ -360,7 +360,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def fallback_pane(self) -> Widget | None:
-        """The pane that gets keys after the focused list. None if no list has the focus, or if the pane is covered."""
+        """Pane that gets the keys which the focused list does not use. None without a focused list, or if covered."""
         pane = self.main_pane if isinstance(self.focused, LineList) else None
         return None if pane is None or is_covered(self, pane) else pane
 

@@ -93,7 +93,7 @@ class WriteQueue:
         self._app, self._get_session, self._go_to_thread, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
         """Held while a write is stored or undone, so that the undo history is in the order of the writes. Never held
-        during a request: the draft of a comment would stay, and the user could send the comment again."""
+        during a request, because a new comment would wait while its draft stays, and the user could send it again."""
         self._order_lock = asyncio.Lock()
         """Held while an undo is sent, or a write that the screen already shows, so that they are sent in order."""
         self._steps: list[_UndoStep] | None = None

@@ -40,7 +40,7 @@ class PagePosition:
 
 @dataclass(frozen=True)
 class LoadedTree:
-    """The table of contents of a change request, loaded to edit it."""
+    """The table of contents to edit: of a change request, or of main if the change request does not exist yet."""
 
     target: TargetChangeRequest
     tree: PageTree
@@ -284,7 +284,7 @@ class TreeEdit:
         undo_reason: str = target_change_request.REVERT_HINT,
     ) -> None:
         """Send an edit to an existing or new change request. Show `message`, or that Octavo could not `action`. If the
-        server refuses the edit, call `show_refusal` with the reason and the change request. If True is returned, show
+        server refuses the edit, call `show_refusal` with the reason and the change request. If it returns True, show
         nothing else. After success, delete `draft`, and let the key `u` show `undo_reason`: why there is no undo."""
         delete_draft = draft.deletion() if draft is not None else lambda: None
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):

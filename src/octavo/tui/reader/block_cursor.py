@@ -175,7 +175,7 @@ class BlockCursor(PanePart):
             self.top_changed(is_down=False)  # A new layout keeps the first row, so blocks can only have moved down.
 
     def top_changed(self, *, is_down: bool) -> None:
-        """If the selected block is out of view, select the first visible block, or the last one if not `is_down`."""
+        """If the selected block is out of view, select the first visible block, or if not `is_down`, the last."""
         spans = self.visible_spans()
         selected = self.current()
         if spans and selected is not None and all(span.block is not selected.block for span in spans):
@@ -232,7 +232,8 @@ class BlockCursor(PanePart):
         return next_span is not None
 
     def move_in_view(self, step: int) -> None:
-        """Select the next (1) or previous (-1) visible block. Do nothing without such a block or visible selection."""
+        """Select the next (1) or previous (-1) visible block. Do nothing if there is no such block, or if the
+        selected block is not visible."""
         spans, selected = self.visible_spans(), self.current()
         selected_index = next(
             (index for index, span in enumerate(spans) if selected and span.block is selected.block), None
@@ -261,7 +262,7 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, is_match: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next block (1) or the previous one (-1) for which `is_match` returns True. None if there is none,
+        """Return the next (1) or previous (-1) block for which `is_match` returns True. None if there is no such block,
         or if no block is visible. Chunks for which `may_match` returns False are skipped."""
         selected = self.current()
         if selected is None:
