@@ -236,7 +236,7 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 
 
 def arrival_margin_of(origin: str) -> float:
-    """Return the maximum number of seconds from the timeout of a request until it reaches the server `origin`."""
+    """Return the maximum number of seconds from the timeout of a request until the server `origin` gets the request."""
     _, host, _ = split_origin(origin)
     return ARRIVAL_MARGIN_LOCAL if is_loopback(host) else ARRIVAL_MARGIN_REMOTE
 

@@ -101,7 +101,7 @@ class Keyring:
             )
 
     def delete(self, origin: str, profile: str) -> None:
-        """Delete the token of a profile. Do nothing if it is not stored."""
+        """Delete the token of a profile. Do nothing if no token is stored."""
 
         def delete_if_stored(backend: KeyringBackend) -> None:
             if backend.get_password(_service(origin), profile) is not None:

@@ -15,7 +15,7 @@ _HOST_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 def origin_of(base_url: str) -> str:
     """Return the origin of the base URL that the user entered, such as `https://host:8080`. Raises ValueError with a
-    sentence if it is invalid, or if it is neither encrypted nor on this machine."""
+    sentence if the URL is invalid, or if its server is on another machine and the connection is not encrypted."""
     parts, host, port = _parse_base_url(base_url.strip())
     if parts.username is not None or parts.password is not None:
         raise ValueError(

@@ -117,7 +117,7 @@ def retry_delay(attempt: int, wait: float | None, seconds_left: float, rng: Call
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the server asks the client to wait. None if it does not ask."""
+    """Return the seconds that the server asks the client to wait. None if the server does not ask."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000

@@ -103,7 +103,7 @@ class ProfileStatus:
     is_current: bool
     fingerprint: str = ""
     ending: str = ""
-    """Last four characters of the token. Empty if it is short, or if there is none."""
+    """Last four characters of the token. Empty if the token is short, or if there is no token."""
     problem: str = ""
     """Sentence that says why there is no token, or why it is unreadable. Empty without a problem."""
 
@@ -200,7 +200,7 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
-    """Make the profile `name` current, and return it. Raises ValueError if it is missing, and OSError if not saved."""
+    """Make the profile `name` current, and return it. Raises ValueError if unknown, and OSError if saving fails."""
     saved_profiles = profile_store.read()
     profile = _existing_profile(saved_profiles, name)
     profile_store.write(saved_profiles.with_current(profile))

@@ -60,7 +60,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._reasons: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why operations are unavailable, by operation type, then by path template, or by path if one path fails."""
+        """Reasons by operation type, then by path template, or by path if only this path is unavailable."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:

@@ -211,7 +211,7 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. If it is merged, prefer cached responses. Raises ApiError."""
+    """Load who edited and who approved a change request. If it is merged, prefer the cached lists. Raises ApiError."""
     load = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         load(change_requests.ListContributors(at=at, limit=100)), load(reviews_op(at))

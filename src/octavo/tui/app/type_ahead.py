@@ -99,7 +99,7 @@ class TypeAhead:
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
         """Returns the screen that got the last event. Returns None if this screen no longer exists."""
         self._last_target: Callable[[], Widget | None] = lambda: None
-        """Returns the widget that got the last event. None if it no longer exists."""
+        """Returns the widget that got the last event. Returns None if this widget no longer exists."""
         self._may_move_focus = False
         """True if the last event may have closed a dialog, or may have opened an input such as a filter."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None

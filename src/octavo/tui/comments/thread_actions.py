@@ -135,7 +135,7 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
 
 
 def resolution_write(at: Discussion, thread: Comment) -> NewWrite:
-    """Return the write that resolves an open thread or reopens a resolved one."""
+    """Return the write that resolves an open thread, or reopens a resolved thread."""
     action = "resolve the thread" if thread.is_open else "reopen the thread"
     op = comments.Update(at=at, comment_id=thread.id, resolved=thread.is_open)
     return NewWrite(op, action, context=thread_label(thread))
@@ -340,7 +340,7 @@ def thread_label(comment: Comment) -> str:
 
 
 def short_quote(text: str) -> str:
-    """Return the first words of a text, such as `“Is this still true?”`. Inner quotation marks become single ones."""
+    """Return the first words of a text, such as `“Is this still true?”`. Inner quotes become single quotes."""
     return f"“{shorten(one_line_text(text).translate(_SINGLE_QUOTES), _QUOTE_LENGTH)}”"
 
 

@@ -1,4 +1,4 @@
-"""Commands for threads and for unsent drafts. If a command acts on several selected threads, one `u` undoes all."""
+"""Commands for threads and for unsent drafts. One `u` undoes a command for several selected threads."""
 
 from __future__ import annotations
 

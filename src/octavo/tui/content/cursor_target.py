@@ -159,7 +159,7 @@ class CursorTarget:
         return None
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If it has none, show a message and return an empty text."""
+        """Return the URL of the selected row. If the row has no URL, show a message and return an empty text."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.focused_tree == "spaces", ""
         if row is not None and is_space:

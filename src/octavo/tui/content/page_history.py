@@ -219,7 +219,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self._compared_with: ComparedWith = ""
         self._selection_delay = Delay(self)
         self._newest_id = ""
-        """ID of the newest revision that changed the page. Empty until one is found."""
+        """ID of the newest revision that changed the page. Empty until such a revision is found."""
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[PageVersion] = RowList(

@@ -228,7 +228,7 @@ def save_file(app: Shell, file: File) -> None:
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
     """Ask what to export and in which format, then where to save it. Also offer to stop running exports. `title` is
-    the title of the space or change request. `page` has the ID and title of the current page. None if none is open."""
+    the title of the space or change request. `page` has the ID and title of the open page, or is None."""
     scope_label = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:

@@ -42,7 +42,7 @@ _FORMATS = {
 
 
 def revision_label(revision_type: str, *, is_first: bool) -> str:
-    """Return what a revision did, such as `Edited on main`. `is_first` is True if it created the page or space."""
+    """Return a label such as `Edited on main`. `is_first` is True if the revision created the page or the space."""
     return "Created on main" if is_first else _REVISION_TYPES.get(revision_type, revision_type or "Changed")
 
 

@@ -40,7 +40,7 @@ def has_permission(owner: Any, permission: str) -> bool:
 
 
 def why_no_editing(app: Shell) -> str | None:
-    """Return why this server does not support editing. None if it does, or before there is a session."""
+    """Return why this server does not support editing. None if no reason is known, or if no session is open."""
     return app.session.live.availability.why_unavailable(Edit) if app.has_session else None
 
 

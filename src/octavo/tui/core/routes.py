@@ -171,7 +171,7 @@ class NavigationHistory:
 
     def close_screen(self) -> bool:
         """Go back to the list from which the user opened the current screen. Without such a list, close the screen.
-        Return False if no other screen is below it."""
+        Return False if there is no screen below."""
         if self.go_up():
             return True
         if has_screen_below := len(self._app.screen_stack) > 1:

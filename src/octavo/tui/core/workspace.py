@@ -523,7 +523,7 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text that say why no organization is selected. None if one is selected, or during loading."""
+        """Why no organization is selected, as a title and a text. None with an organization, or during loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

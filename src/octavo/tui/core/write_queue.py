@@ -35,7 +35,7 @@ NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
 """Longest time that a progress notification stays. Searching for a write whose response was lost takes a minute."""
 _PROGRESS_DELAY = 0.2
-"""Seconds after which a progress notification appears. Without this delay, it would flash for short actions."""
+"""Seconds after which a progress notification appears. Without this delay, short actions would make it flash."""
 _MAX_UNDO_STEPS = 100
 UNDO_AGAIN = "Press u to try the undo again."
 

@@ -76,7 +76,7 @@ class PageEdit:
     """Block of the page at which the editor opens. None for the start of the page."""
 
     async def start(self) -> None:
-        """Open the page in the editor. If it has unsent drafts, first ask what to do with them."""
+        """Open the page in the editor. If the page has unsent drafts, first ask what to do with the drafts."""
         try:
             await recover_drafts(self.app, self.space.space_id, self.page_id)
         except NotSaved as error:
@@ -158,8 +158,8 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetChangeRequest:
-        """Return the change request to save a draft to, a new one if the draft has none. If it is merged or archived,
-        tell the user and return a new one. Raises ApiError if the change request cannot be loaded."""
+        """Return the change request to which a draft is saved, or a new change request if the draft has none. If the
+        change request is merged or archived, tell the user and return a new one. Raises ApiError if loading fails."""
         new_target = target_change_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.request_id:
             return new_target

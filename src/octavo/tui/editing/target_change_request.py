@@ -49,8 +49,8 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetChangeRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetChangeRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask the user which change request gets an edit, then call `on_choice`. `subject` is the title for a new one. If
-    there is no open or draft change request that the user created or last used, do not ask: choose a new one."""
+    """Ask the user which change request gets an edit, then call `on_choice`. `subject` is the title of a new change
+    request. If no open or draft change request was created or last used by the user, choose a new one at once."""
     new_target = new_request_target(space, subject)
     with opening(app, "Loading your change requests…", "Could not load your change requests"):
         loads = _own_undecided_requests(app, space), remembered_request(app, space, _last_target_key(space))

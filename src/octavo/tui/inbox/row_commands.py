@@ -194,7 +194,7 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
 
 
 def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
-    """Return the reason why the rows have nothing to discard. None if they have something."""
+    """Return the reason why the rows have nothing to discard. None if there is a draft, pending comment or change."""
     return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else thread_commands.NO_DRAFTS
 
 

@@ -175,7 +175,7 @@ class BlockCursor(PanePart):
             self.top_changed(is_down=False)  # A new layout keeps the first row, so blocks can only have moved down.
 
     def top_changed(self, *, is_down: bool) -> None:
-        """If the selected block is out of view, select the first visible block, or if not `is_down`, the last."""
+        """If the selected block is out of view, select the first visible block (the last if not `is_down`)."""
         spans = self.visible_spans()
         selected = self.current()
         if spans and selected is not None and all(span.block is not selected.block for span in spans):
