@@ -204,8 +204,8 @@ class DiffContents(Contents):
 
     @property
     def current_layout(self) -> DiffLayout:
-        """Layout to show: the chosen layout, or in a source diff `sides` or `changes`, as the user last preferred. If
-        this layout is not possible now, for example in a narrow terminal, `changes`."""
+        """The chosen layout. In a source diff, the split or unified layout that the user last preferred. If this layout
+        is not possible now, such as `sides` in a narrow terminal, `changes`."""
         layout: DiffLayout = self.chosen_layout if not self.shows_source else "sides" if self._is_split else "changes"
         return layout if layout in self.layouts else "changes"
 

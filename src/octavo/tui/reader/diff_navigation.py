@@ -99,8 +99,8 @@ class DiffNavigation:
         self._is_waiting_for_lines = False
         """True while the position in an opened page is not restored yet, because its lines are still being built."""
         self._opening_position: tuple[Block, LinePosition] | None = None
-        """Selected block and first visible line when the page was opened at a stored position, its first change or its
-        first thread. None otherwise, and after the user has expanded lines."""
+        """Selected block and first visible line just after the page was opened. None if it was opened at a requested
+        thread, if there was nothing to select, and after the user has expanded lines."""
         self._is_opened_at_change = False
         """True if the page was opened at its first change or thread, not at a stored position."""
         self._thread_to_select = ""

@@ -41,7 +41,7 @@ class PendingJump(NamedTuple):
     by_link: bool = False
     """True if the user followed a link. If its anchor is missing, the user is told."""
     show_footnote: Callable[[Block | None], None] | None = None
-    """Called with the footnote when it is parsed, or with None if it does not exist. None for other targets."""
+    """Called with the footnote as soon as it is parsed, or with None if it is missing. Not set for other targets."""
 
 
 def why_not_found(anchor: str, anchors: PageAnchors) -> str:
@@ -62,7 +62,7 @@ class PageNavigation:
         """Reading position from which the user has not moved yet: the top of a page that was not shown, or the position
         when `go_to_anchor` was called. If the user has moved, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the page is parsed, and position when `restore` was called. None if none waits."""
+        """Position to restore when the whole page is parsed, and the position after `restore` was called. Else None."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may contain an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None

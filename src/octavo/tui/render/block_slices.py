@@ -115,7 +115,7 @@ def first_index(block: Block) -> int:
 
 
 def child_above_slice(block: Block) -> Block | None:
-    """Return the child just above a slice. None for the first slice, a slice that begins in a child, or no slice."""
+    """Return the child just above a slice. None for a first slice, a slice that begins in a child, or a whole block."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 

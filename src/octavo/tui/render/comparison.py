@@ -356,7 +356,7 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return one line that identifies a block: operation such as `GET /pets`, else text, file name or kind."""
+    """Return one line that identifies a block: its operation such as `GET /pets`, else its text, file name or kind."""
     if text := _operation_name(block) or " ".join(block.plain().split()):
         return text
     files = (file_label(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
@@ -433,7 +433,7 @@ def _line_limits(items: Sequence[ChunkInSections], context_size: ContextSize) ->
 
 
 def _distances_from_last_change(items: Iterable[ChunkInSections]) -> list[int]:
-    """Return for each chunk the number of unchanged blocks since the last change above it. Huge without a change."""
+    """Return for each chunk the number of unchanged blocks below the last change above it. Huge without a change."""
     distances: list[int] = []
     distance = 1 << 30
     for each in items:

@@ -260,7 +260,7 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images in the page. None if the settings do not show them."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by slug, or by link target if the block names a file or URL. None if not loaded."""
+    """OpenAPI specifications, by slug, or by link target if the block names a file or URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
     """Rendered details of expanded operations."""
@@ -408,8 +408,8 @@ class LinkTargets:
 
     def title_of(self, href: str) -> LinkTitle | None:
         """Return the title and location of the page, space or file that `href` points to. For a broken link, only
-        `problem` is set. For a link out of a local folder, only the location is set. None if the target has no title,
-        or if the title is not loaded yet."""
+        `problem` is set. For a link out of a local folder, only `location` is set, to `NOT_AVAILABLE_OFFLINE`. None if
+        the target has no title, or if the title is not loaded yet."""
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.folder_root is not None:
                 return LinkTitle(location=NOT_AVAILABLE_OFFLINE)

@@ -65,7 +65,8 @@ class SideBySideLine(Line):
 
 
 def join_sides(pairs: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of pairs: side by side if split, else changed old lines (unless `only_new`) above new lines."""
+    """Return the lines of `pairs`. A split diff shows both sides side by side. A unified diff shows changed old lines
+    (unless `only_new`) above new lines."""
     lines: list[Line] = []
     for pair in pairs:
         if side_widths.is_split:

@@ -265,7 +265,7 @@ _MAX_CARD_ROW_WIDTH = 100
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render cards, as many side by side as fit, at most 3 (2 large ones), but fewer if that keeps all words whole."""
+    """Render cards, up to 3 side by side (2 large cards), but fewer if they do not fit or if words would break."""
     row_width = max(width, min(context.max_width(width), _MAX_CARD_ROW_WIDTH))
     max_per_row = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
     cards_per_row = max(1, min(max_per_row, (row_width + 1) // (_MIN_CARD_WIDTH + 1)))
@@ -298,7 +298,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_column_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and which of them are the heading. `has_column_titles` adds titles above cells."""
+    """Return the lines of a card, and the range of its heading lines. `has_column_titles` adds titles above cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []

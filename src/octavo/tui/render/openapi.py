@@ -446,7 +446,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
 
 
 def _grouped_parameters(children: Sequence[Block]) -> list[Block]:
-    """Return the children of an operation. All parameters of a group are where the first parameter of this group is."""
+    """Return the children of an operation. All parameters of a group follow the first parameter of this group."""
     groups = [_group_name(child) for child in children]
 
     def position(index: int) -> int:

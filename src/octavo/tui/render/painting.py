@@ -93,7 +93,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row for the bottom of a pane, with `sign` and `text` at the left and `parts` at the right. `is_typing`
-    shows a cursor after `text`. If space is short, `parts` are left out, the last part after all other parts."""
+    shows a cursor after `text`. If space is short, `parts` are left out, but the last part only at the end."""
     separator = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "

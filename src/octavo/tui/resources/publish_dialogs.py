@@ -72,7 +72,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 
 async def share_link_details(live: Live, arguments: Arguments, link: share_links.ShareLink) -> LabeledValues:
-    """Return details: why a share link has no URL yet, and why no link is needed. May be empty. Raises ApiError."""
+    """Return lines that say why a share link has no URL yet, and why none is needed. May be empty. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     details: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
@@ -125,7 +125,7 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 
 
 def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return what the dialog says before publishing: audience, URL, parts of the site, and what stays hidden."""
+    """Return the content of the dialog for publishing: audience, URL, parts of the site, and parts that stay hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     info_rows = [
         _audience(snapshot),
@@ -158,7 +158,7 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
 
 
 def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return what the dialog says before unpublishing: URLs that stop working, and data that stays."""
+    """Return the content of the dialog for unpublishing: URLs that stop working, and data that stays."""
     site = snapshot.site
     info_rows = [InfoRow("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     info_rows.append(InfoRow("care", "hides", _contents(snapshot)))

@@ -74,7 +74,7 @@ class ResourceColumn(Generic[M]):
     """True if the value is a code of the API. The cell shows its label."""
     align_right: bool = False
     render: Callable[[Any], AnyText] | None = None
-    """Returns what the cell shows for a value. None if the type of the value decides."""
+    """Returns the text of the cell for a value. The attribute is None if the type of the value decides."""
     is_shown: bool = True
     """False if the column is shown only after the user chose it."""
 
@@ -287,7 +287,7 @@ class Resource(Generic[M]):
     required_fields: frozenset[str] = frozenset()
     """Form fields that the user must fill in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
-    """Returns the web URL of an item. None if the field `urls` of the item has the URL."""
+    """Returns the web URL of an item. None to use the URL in the field `urls` of the item."""
 
     @property
     def heading(self) -> str:
