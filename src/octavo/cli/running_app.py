@@ -34,7 +34,7 @@ def run_app(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
     """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure."""
-    _use_one_arena()
+    use_one_arena()
     # By default, the event loop waits up to 5 ms each time another thread runs.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)
@@ -65,7 +65,7 @@ _M_ARENA_MAX = -8
 """Number of the parameter of `mallopt` that limits the number of arenas."""
 
 
-def _use_one_arena() -> None:
+def use_one_arena() -> None:
     """Let all threads allocate memory from one arena of the C library, which saves 0.7 MiB. Call this before the first
     thread starts. Only the GNU C library has arenas."""
     with suppress(ImportError, OSError):
