@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -99,7 +100,7 @@ class StateDb:
         self._values: dict[str, tuple[Any, Future[None] | None]] = {}
         """Values changed by this process, by name, each with the future of its transaction. The future is None after
         `set_value`: this process does not read that value, for example the space on screen, from disk again."""
-        self._locks: set[str] = set()
+        self._locks: list[str] = []
         self.committed: Observers[[]] = Observers()
         """Observers that `check_changed` calls if any Octavo process, this one too, has written to the file."""
         self._file = ReplaceableFile(None)
@@ -232,12 +233,10 @@ class StateDb:
         the lock, or None if it is taken. With `shared`, wait for the lock, which several processes can share. Raises
         NotSaved."""
         if self._path is None:
-            if shared:
-                return lambda: None  # no other process can use a database in memory
-            if role in self._locks:
+            if role in self._locks and not shared:
                 return None
-            self._locks.add(role)
-            return lambda: self._locks.discard(role)
+            self._locks.append(role)  # no other process can use a database in memory
+            return partial(self._locks.remove, role)
         namespace_hash = hashlib.sha256((namespace or self.namespace).encode()).hexdigest()[:16]
         path = self._path.with_name(f"{role}-{namespace_hash}.lock")
         try:

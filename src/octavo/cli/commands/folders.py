@@ -404,7 +404,9 @@ async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.unsupported else 0
     had_request = proposal.change_request is not None
+    report_progress("Proposing…")
     sent_proposal = await proposal.send(plan, is_draft=options.draft)
+    report_progress("")
     _print_proposal(options, plan, sent_proposal, name, verb="Updated" if had_request else "Proposed")
     if sent_proposal.outdated:
         tell("Main has changed since your last pull. To get the changes, run: octavo pull")

@@ -175,6 +175,8 @@ async def send_direct(
         live, write_kind, write_kind.lock_name(op, attempt.expected), failure_prefix, if_not_found, on_search
     )
     try:
+        if (earlier := await write.finish_ended_write(attempt)) is not None:
+            return earlier
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
                 return await write.search_equal_write(attempt)
@@ -235,6 +237,22 @@ class _DirectWrite(NamedTuple):
                 self.on_search()
                 return await self._search_result(attempt, cause_of(error), sent_at)
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
+
+    async def finish_ended_write(self, attempt: WriteAttempt[Any]) -> SendResult[Any] | None:
+        """Finish a write whose process ended while it had this lock. Return its result if it is equal to `attempt` and
+        done. None if `attempt` must be sent, or if another write still has the lock. Raises NotSaved."""
+        state = self.live.outbox.state
+        earlier = next((each for each in unfinished_writes(state) if each.lock_name == self.lock_name), None)
+        if earlier is None or earlier.attempt is None or (unlock := state.try_lock(_SENDING_LOCK)) is None:
+            return None
+        unlock()
+        if earlier.attempt.baseline is None:  # the process ended during the check, before it sent the write
+            await delete_lock(state, self.lock_name)
+            return None
+        self.on_search()
+        result = await finish_unfinished(self.live, earlier)
+        is_equal = request_fields(earlier.attempt.op) == request_fields(attempt.op)
+        return result if result is not None and result.kind == "done" and is_equal else None
 
     async def search_equal_write(self, attempt: WriteAttempt[Any]) -> SendResult[Any]:
         """Wait for the write that has the lock, and search for its result. Refuse `attempt` if it is another write."""
