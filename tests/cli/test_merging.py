@@ -207,6 +207,17 @@ def test_watch_says_what_could_not_be_loaded(tmp_path: Path, server_url: str) ->
     assert "need" not in said
 
 
+def test_watch_with_a_limit_ends_after_as_many_rows(demo: CommandLine) -> None:
+    with demo.start("inbox", "--demo", "--watch", "--limit", "1", "--ndjson", "reasons") as watching:
+        try:
+            assert watching.stderr.readline().startswith("octavo: Watching the inbox.")
+            assert demo.run("comment", "harbour-api/7", "--demo", "-m", "Which zone?", "--pending").code == 0
+            assert json.loads(watching.stdout.readline()) == {"reasons": ["review-requested", "draft"]}
+            assert watching.wait(60) == 0
+        finally:
+            watching.kill()  # Otherwise a failed test would wait for it without end.
+
+
 @pytest.mark.before_release
 def test_watch_prints_new_rows_until_it_is_interrupted(demo: CommandLine) -> None:
     with subprocess.Popen(

@@ -112,7 +112,7 @@ def add_limit_options(command: argparse.ArgumentParser) -> None:
     """Add the options `--limit` and `--all`, for commands that print lists."""
     group = command.add_mutually_exclusive_group()
     limit_help = f"print at most N rows (default: {DEFAULT_LIMIT})"
-    group.add_argument("--limit", type=_limit, default=DEFAULT_LIMIT, metavar="N", help=limit_help)
+    group.add_argument("--limit", type=_limit, metavar="N", help=limit_help)
     group.add_argument("--all", action="store_true", help="print all rows")
 
 
@@ -136,7 +136,7 @@ class Output:
         self._columns, self._empty = columns, empty
         self._chosen = _chosen_fields(options, fields)
         self._filter = compile_filter(options)
-        self.limit: int | None = None if getattr(options, "all", True) else options.limit
+        self.limit: int | None = None if getattr(options, "all", True) else options.limit or DEFAULT_LIMIT
         """Number of rows after which `add` returns False. None without a limit."""
         self._style = Style(options)
         self._sink: list[Row] | None = getattr(options, "sink", None)

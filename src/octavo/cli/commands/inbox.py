@@ -102,7 +102,7 @@ class InboxList:
         self._space_titles: dict[str, str] = {}
 
     async def print(self) -> None:
-        """Print the inbox, or with `--watch` each row that is added or changed. Raises ApiError or Failure."""
+        """Print the inbox, or with `--watch` each row that is added or changed, until `--limit`. Raises ApiError or Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
         # Which rows need the user depends on who the user is. A rejected API key raises an error here.
@@ -133,7 +133,7 @@ class InboxList:
         poller = Poller(self._session.live, after_poll=loader.poll)
         stamps = {each.key: each.stamp for each in self._select_rows(loader)}
         count_phrase = f"{len(stamps)} item needs" if len(stamps) == 1 else f"{len(stamps)} items need"
-        problem = _problem_of(loader)
+        problem, printed_count = _problem_of(loader), 0
         tell(f"Watching the inbox. {problem or f'{count_phrase} you now.'} To stop, press ctrl+c.")
         while True:
             changed.clear()
@@ -145,6 +145,9 @@ class InboxList:
                     stamps[each.key] = each.stamp
                     with Output(self._options, FIELDS, COLUMNS) as output:
                         output.add(await self._row(loader, each))
+                    printed_count += 1
+                    if printed_count == self._options.limit:
+                        return
             try:
                 async with asyncio.timeout(CHECK_SECONDS):
                     await changed.wait()

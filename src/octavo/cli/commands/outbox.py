@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.safety import safe_line
 from octavo.cli.commands import CliCommand
-from octavo.cli.connection import add_and_send, add_sending_options, prepare_writes, run_connected
+from octavo.cli.connection import WAIT_SECONDS, add_and_send, add_sending_options, prepare_writes, run_connected
 from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
@@ -53,6 +53,14 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if (options.action == "list") is (options.entry is not None):
         raise Failure("Could not read the command: write octavo outbox list, or octavo outbox retry ID.", USAGE)
+    for name, is_used, owner in (
+        ("--json", options.json is not None, "list"),
+        ("--ndjson", options.ndjson is not None, "list"),
+        ("--jq", options.jq is not None, "list"),
+        ("--wait", options.wait != WAIT_SECONDS, "retry"),
+    ):
+        if is_used and options.action != owner:
+            raise Failure(f"Could not use {name}: it belongs to octavo outbox {owner}.", USAGE)
 
     async def use_session(session: Session) -> None:
         if options.action == "list":
