@@ -154,8 +154,14 @@ def test_review_of_an_edited_change_request_is_blocked(demo: CommandLine) -> Non
         )
     if edited.code:
         pytest.fail(edited.err)
-    # These commands do not show the edit.
-    for part in (("show", "harbour-api/7", "--json", "number"), ("diff", "harbour-api/7", "help/troubleshooting")):
+    # These commands do not show the edit, or only the names of the edited pages.
+    for part in (
+        ("show", "harbour-api/7"),
+        ("show", "harbour-api/7", "--json", "number"),
+        ("diff", "harbour-api/7", "help/troubleshooting"),
+        ("diff", "harbour-api/7", "--stat"),
+        ("diff", "harbour-api/7", "--name-only"),
+    ):
         assert demo.run(*part, "--demo").code == 0
     ran = demo.run("review", "harbour-api/7", "--approve", "--demo", "--json")
     assert (ran.code, ran.out, ran.error["code"]) == (6, "", "blocked")
@@ -433,6 +439,10 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (("review", "harbour-api/7", "--request-changes"), 2, "say what needs to change"),
         (("outbox", "retry", "nope"), 3, "Could not find the write nope."),
         (("outbox", "discard"), 2, "octavo outbox retry ID"),
+        (("outbox", "retry", "x", "--json"), 2, "Could not use --json: it belongs to octavo outbox list."),
+        (("outbox", "discard", "x", "--ndjson"), 2, "Could not use --ndjson: it belongs to octavo outbox list."),
+        (("outbox", "discard", "x", "-q", "."), 2, "Could not use --jq: it belongs to octavo outbox list."),
+        (("outbox", "discard", "x", "--wait", "5"), 2, "Could not use --wait: it belongs to octavo outbox retry."),
     ],
 )
 def test_wrong_arguments_write_nothing(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -176,9 +176,10 @@ async def load_revision(live: Live, at: ContentRef) -> Revision:
     return revision
 
 
-def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
-    """Store that the user has viewed the current revision of a change request."""
-    if change_request.revision:
+def remember_viewed(session: Session, change_request: ChangeRequest, *, in_full: bool) -> None:
+    """Store that the user has viewed the current revision of a change request. Unless the user has seen all changes
+    `in_full`, an earlier viewed revision stays stored, so that a review names the changes since then."""
+    if change_request.revision and (in_full or viewed_revision(session, change_request) is None):
         session.state.set_value(_state_key(change_request), change_request.revision)
 
 

@@ -130,14 +130,15 @@ def run(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> int:
         resolver = RefResolver(session, options)
         target = await resolver.resolve(options.ref)
-        has_changes = await (
+        has_changes, shows_all = await (
             _print_json(options, resolver, target, field_names)
             if field_names
             else _print_diff(options, resolver, target)
         )
         shows_all_pages = not options.page and target.page is None and (not field_names or "pages" in field_names)
         if target.change_request is not None and shows_all_pages:
-            remember_viewed(session, target.change_request)
+            in_full = shows_all and not (options.stat or options.name_only)
+            remember_viewed(session, target.change_request, in_full=in_full)
         return 1 if has_changes and options.exit_code else 0
 
     return run_connected(options, use_session, action="load the changes")
@@ -145,21 +146,23 @@ def run(options: argparse.Namespace) -> int:
 
 async def _print_json(
     options: argparse.Namespace, resolver: RefResolver, target: RefTarget, field_names: AbstractSet[str]
-) -> bool:
+) -> tuple[bool, bool]:
+    """Print the changes as JSON. Return whether there are changes, and whether all of them were printed."""
     export_options = ExportOptions(options.page or "", changed_only=True, against=options.against)
     row = await export_review(resolver, target, export_options, {*field_names, "pages"})
     if row["truncated"]:
         tell("Showing the first pages only. For the other pages, write: octavo diff REF PAGE")
     print_object(options, FIELDS, row, str)
-    return bool(row["pages"] or row["files"])
+    return bool(row["pages"] or row["files"]), not row["truncated"]
 
 
-async def _print_diff(options: argparse.Namespace, resolver: RefResolver, target: RefTarget) -> bool:
+async def _print_diff(options: argparse.Namespace, resolver: RefResolver, target: RefTarget) -> tuple[bool, bool]:
+    """Print the changes as text. Return whether there are changes, and True, because all of them were printed."""
     versions = await find_versions(resolver.live, target, options.against)
     items = await changed_items(resolver.live, target, versions)
     items = await items_of_page(resolver, target, items, options.page or "")
     _print(options, await load_texts(resolver.live, versions, items))
-    return bool(items)
+    return bool(items), True
 
 
 def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:

@@ -163,7 +163,7 @@ class _ItemPrinter:
         row = await item_rows.change_row(self._resolver, change_request, target.space, fields)
         changed_pages = [] if field_names else await self._changed_pages(target)
         if not field_names:  # JSON does not show the changes, so the change request does not count as viewed.
-            remember_viewed(self._session, change_request)
+            remember_viewed(self._session, change_request, in_full=False)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed_pages))
 
     async def _changed_pages(self, target: RefTarget) -> list[tuple[str, str, str]]:
