@@ -240,6 +240,19 @@ async def test_context_grows_and_shrinks_around_cursor() -> None:
         assert ["You can rotate" in row for row in bar_column(app.pane)] == [True]
         await pilot.press("minus", "minus")
         assert "Rotate\n" not in screen(app.pane)
+        assert not app.explained
+        await pilot.press("minus")
+        assert app.explained == ["The diff already shows as little unchanged text as possible."]
+        for _ in range(5):
+            before = screen(app.pane)
+            await pilot.press("equals_sign")
+            if screen(app.pane) == before:
+                break
+        assert app.explained[1:] == ["The diff already shows all unchanged text."]
+        await pilot.press("minus")
+        assert screen(app.pane) != before
+        await pilot.press("backslash", "equals_sign")
+        assert app.explained[2].startswith("The source diff shows a fixed number of unchanged lines.")
 
 
 async def test_thread_is_below_its_block_and_selectable() -> None:

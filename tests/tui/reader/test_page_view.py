@@ -417,6 +417,28 @@ async def test_w_switches_between_three_line_widths() -> None:
         assert widths[3] == widths[0]
 
 
+async def test_w_in_a_narrow_pane_says_why_the_text_keeps_its_width() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse("word " * 100), title="", key="p")
+        await pilot.press("W")
+        assert app.explained == ["Other text widths need more than 82 columns. This pane has only 59."]
+        app.pane.show(parse('{% code overflow="wrap" %}\n```\n' + "word " * 40 + "\n```\n{% endcode %}"), title="", key="q")
+        before = screen(app.pane)
+        await pilot.press("W")
+        assert screen(app.pane) != before, "the code is no longer wrapped"
+
+
+async def test_w_skips_widths_that_look_the_same() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(90, 12)) as pilot:
+        app.pane.show(parse("word " * 100), title="", key="p")
+        for _ in range(4):
+            before = screen(app.pane)
+            await pilot.press("W")
+            assert screen(app.pane) != before
+
+
 async def test_wide_code_scrolls_sideways() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:

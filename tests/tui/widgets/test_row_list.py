@@ -268,6 +268,9 @@ async def test_range_is_selected_and_esc_clears_filter_then_selection() -> None:
         assert row_list.selection.keys == {0, 2, 3, 4}
         await pilot.press("escape", "G", "v")
         assert row_list.selection.keys == {5}, "escape must also end the selection of a range"
+        assert not app.explained
+        await pilot.press("*", "v")
+        assert app.explained == ["All items are already selected. Press * to deselect them."]
 
 
 async def test_partial_list_says_so_and_requests_more_once() -> None:

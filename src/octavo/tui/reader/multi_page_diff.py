@@ -305,6 +305,16 @@ class MultiPageNavigation(DiffNavigation):
         selected = self.cursor.current()
         return selected is not None and selected.block.kind == PAGE_ROW
 
+    @property
+    def why_no_more_context(self) -> str | None:
+        return None if self.contents.page.is_collapsed else super().why_no_more_context
+
+    @property
+    def why_no_less_context(self) -> str | None:
+        if not self.is_on_heading:
+            return super().why_no_less_context
+        return "This page is already collapsed." if self.contents.page.is_collapsed else None
+
     def show_more_context(self) -> None:
         if self.contents.page.is_collapsed:
             self.builder.set_collapsed(self.contents.page, is_collapsed=False)

@@ -212,14 +212,38 @@ class PageContents(Contents):
     def has_content(self) -> bool:
         return self.document is not None
 
+    @property
+    def _available_width(self) -> int:
+        return max(10, self.viewport.layout_width - 2 - self.ages.width - MARK_WIDTH)
+
+    @property
+    def next_line_width_index(self) -> int | None:
+        """Index in `LINE_WIDTHS` of the next width with which the page looks different. None if all look the same."""
+        blocks = self.document.walk() if self.document is not None else ()
+        has_wrapped_code = any(block.attrs.get("wrap") for block in blocks)
+        widths = [min(self._available_width, width or self._available_width) for width in LINE_WIDTHS]
+        looks = [(width, has_wrapped_code and index == 2) for index, width in enumerate(widths)]
+        current, count = self._line_width_index, len(LINE_WIDTHS)
+        next_indexes = ((current + step) % count for step in range(1, count))
+        return next((index for index in next_indexes if looks[index] != looks[current]), None)
+
+    @property
+    def why_no_other_width(self) -> str | None:
+        """Reason why the user cannot choose another line width. None if another width is possible."""
+        if self.next_line_width_index is not None:
+            return None
+        width = self.viewport.layout_width
+        needed = LINE_WIDTHS[0] + width - self._available_width
+        return f"Other text widths need more than {needed} columns. This pane has only {width}."
+
     def use_next_line_width(self) -> None:
-        self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
+        if (index := self.next_line_width_index) is not None:
+            self._line_width_index = index
 
     # Chunks
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
-        gutter = self.ages.width
-        available_width = max(10, width - 2 - gutter - MARK_WIDTH)
+        gutter, available_width = self.ages.width, self._available_width
         line_width = min(available_width, LINE_WIDTHS[self._line_width_index] or available_width)
         styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 

@@ -172,7 +172,9 @@ def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
 
 
 def _why_not_change_width(_: object, page: PageView) -> str | None:
-    return NOT_IN_EXCERPT if page.excerpt is not None and not page.excerpt.can_change_width else None
+    if page.excerpt is not None and not page.excerpt.can_change_width:
+        return NOT_IN_EXCERPT
+    return page.contents.why_no_other_width
 
 
 WIDTH_COMMANDS: Commands[PageView] = Commands(

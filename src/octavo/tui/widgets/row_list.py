@@ -259,6 +259,12 @@ def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | No
     return reason
 
 
+def _why_no_range(app: App[Any], selection: RowSelection[Any]) -> str | None:
+    if (reason := _why_nothing_selectable(app, selection)) is None and selection.has_all:
+        return "All items are already selected. Press * to deselect them."
+    return reason
+
+
 def _can_select_row(app: App[Any], selection: RowSelection[Any]) -> bool:
     return not selection.rows.is_empty and ((item := selection.rows.item) is None or selection.can_select(item))
 
@@ -269,7 +275,7 @@ SELECTION: Commands[RowSelection[Any]] = Commands(
         Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, selection: selection.toggle(),
                 why_not=_why_not_selectable, applies=_can_select_row, is_available=lambda _, selection: selection.is_enabled),
         Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, selection: selection.select_range(),
-                why_not=_why_nothing_selectable, is_available=lambda _, selection: selection.is_enabled, shown=False),
+                why_not=_why_no_range, is_available=lambda _, selection: selection.is_enabled, shown=False),
         Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, selection: selection.toggle_all(),
                 why_not=_why_nothing_selectable, is_available=lambda _, selection: selection.is_enabled, key_display="*", shown=False),
     ),
@@ -294,6 +300,11 @@ class RowSelection(Generic[T]):
         """The selected items in the order of the list, without items that the filter hides now."""
         return [item for item in self.rows.items if self.rows.key_of(item) in self.keys] if self.keys else []
 
+    @property
+    def has_all(self) -> bool:
+        """True if all selectable rows that are shown are selected."""
+        return self._selectable_keys(self.rows.items) <= self.keys
+
     def toggle(self) -> None:
         """Select the row with the cursor, or deselect it. Then go to the next row."""
         key = self.rows.key
@@ -303,8 +314,7 @@ class RowSelection(Generic[T]):
 
     def toggle_all(self) -> None:
         """Select all selectable rows that are shown. If all are selected already, deselect all, even hidden rows."""
-        all_keys = self._selectable_keys(self.rows.items)
-        self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
+        self._set_keys(frozenset() if self.has_all else self.keys | self._selectable_keys(self.rows.items))
 
     def select_range(self) -> None:
         """In the first call, select the row with the cursor. In the second call, select the rows from that row to the
