@@ -203,7 +203,7 @@ async def test_member_can_leave_a_team_but_not_remove_others(stage: Stage) -> No
         await run.until(lambda: "Elin Brandt" in titles(run), "list the members")
         await select_row(run, "Ingrid Aasen")
         await run.press("X")
-        await run.hear("You need the permission “admin” for Field crew to remove members.")
+        await run.hear("You need the Admin role in Field crew to remove members.")
         await select_row(run, "Elin Brandt")
         await run.press("X")
         await run.see("Remove Elin Brandt from the team?")

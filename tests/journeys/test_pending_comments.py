@@ -363,7 +363,7 @@ async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage)
     async with stage.play(start="changes", person="elin-brandt") as run:
         await open_changes_of_seven(run)
         await run.press("asterisk")
-        await run.hear("Your role in Harbour API does not let you comment.")
+        await run.hear("You need the Commenter role in Harbour API to comment.")
 
 
 async def test_both_versions_of_a_block_can_be_selected(stage: Stage) -> None:

@@ -93,5 +93,5 @@ async def test_user_without_site_permission_is_told_before_the_dialog(stage: Sta
     async with stage.play(MARA, start="sites") as run:
         await run.see("Sites · 1", "view, access, edit structure, create")
         await run.press("a")
-        await run.hear("You need the permission “admin” for Saltmarsh Docs to change sites.")
+        await run.hear("You need the Admin role in Saltmarsh Docs to change sites.")
         assert not isinstance(run.app.screen, CheckedDialog)

@@ -113,7 +113,7 @@ async def test_user_without_edit_permission_is_told_so(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await select_change_request(run, "refused")
         await run.press("~")
-        await run.hear("Your role in Harbour API does not let you edit. Ask an admin of the space for access.")
+        await run.hear("You need the Editor role in Harbour API to edit. Ask an admin of the space for access.")
         assert not run.gate.sent(change_requests.Update)
 
 

@@ -174,4 +174,4 @@ async def test_role_without_editing_can_list_places_but_not_replace_them(stage: 
         await run.press("#", "enter")
         await run.see("“24 h” → “18 h”", "2 places")
         await run.press("e")
-        await run.hear("Your role in Harbour API does not let you edit.")
+        await run.hear("You need the Editor role in Harbour API to edit.")

@@ -282,7 +282,5 @@ async def test_undo_of_a_creation_says_if_the_creator_may_not_delete(stage: Stag
         await run.press("ctrl+s")
         await run.hear("Created Tides.")
         await run.press("u")
-        await run.hear(
-            "You need the permission “admin” for Tides to delete sites. Ask an organization admin for access."
-        )
+        await run.hear("You need the Admin role in Tides to delete sites. Ask an organization admin for access.")
         assert not run.gate.sent(sites.Delete)

@@ -367,7 +367,7 @@ async def test_key_without_permission_explains_the_missing_permission(stage: Sta
         await run.see("Admin › Members")
         await run.press("X")
         await run.hear(
-            "You need the permission “admin” for Saltmarsh Instruments to remove members. Ask an organization admin for access."
+            "You need the Admin role in Saltmarsh Instruments to remove members. Ask an organization admin for access."
         )
 
 
@@ -758,7 +758,7 @@ async def test_missing_permissions_to_create_or_edit_are_named(stage: Stage) -> 
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
         await run.press("ctrl+n")
-        await run.hear("You need the permission “admin” for Saltmarsh Instruments to invite members.")
+        await run.hear("You need the Admin role in Saltmarsh Instruments to invite members.")
         await run.press("e")
         await run.hear("to change members. Ask an organization admin for access.")
 

@@ -527,7 +527,7 @@ async def test_change_request_can_be_archived_reopened_and_renamed(stage: Stage)
     async with stage.play(start="changes") as run:
         await select_change_request(run, "Battery")
         await run.press("m")
-        await run.hear("Your role in Limpet manual does not let you merge. Ask an admin of the space for access.")
+        await run.hear("You need the Creator role in Limpet manual to merge. Ask an admin of the space for access.")
         await run.press("escape")
         await select_change_request(run, "refused")
         await run.press("L")

@@ -25,8 +25,9 @@ KEYS = {
     "~": "edit",
     "m": "merge",
 }
+NEEDED_ROLES = {"comment": "Commenter", "edit": "Editor", "review": "Reviewer", "merge": "Creator"}
 
-NO_COMMENTING = "Your role in Harbour API does not let you comment. Ask an admin of the space for access."
+NO_COMMENTING = "You need the Commenter role in Harbour API to comment. Ask an admin of the space for access."
 NO_RESOLVING = "Only the author of this thread or an Editor of the space can resolve it."
 
 
@@ -56,7 +57,8 @@ async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(sta
                 before = run.app.screen
                 await run.press(key)
                 await run.hear(
-                    f"Your role in Harbour API does not let you {permission}. Ask an admin of the space for access."
+                    f"You need the {NEEDED_ROLES[permission]} role in Harbour API to {permission}. "
+                    "Ask an admin of the space for access."
                 )
                 assert run.app.screen is before
         await run.press("enter")
@@ -169,6 +171,6 @@ async def test_palette_and_help_disable_forbidden_commands_with_a_reason(stage: 
     async with stage.play("elin-brandt", start="changes") as run:
         await run.see("◐ #2")
         await run.press(":", *"merge")
-        await run.see("Your role in Handbook does not let you merge.")
+        await run.see("You need the Creator role in Handbook to merge.")
         await run.press("escape", "?", *"approve")
-        await run.see("does not let you review")
+        await run.see("You need the Reviewer role")

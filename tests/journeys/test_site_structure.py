@@ -185,10 +185,10 @@ async def test_structure_keys_without_permission_are_disabled_with_a_reason(stag
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
-            "You need the permission “edit” for Saltmarsh Docs to move content on this site. Ask an organization admin for access."
+            "You need the Creator role in Saltmarsh Docs to move content on this site. Ask an organization admin for access."
         )
         assert why["ctrl+n"] == (
-            "You need the permission “edit” for Saltmarsh Docs to add items. Ask an organization admin for access."
+            "You need the Creator role in Saltmarsh Docs to add items. Ask an organization admin for access."
         )
         await run.press("alt+up", "M", "X", "e")
         assert not [op for op in run.gate.passed if isinstance(op, site_structure.Sort | sites.Update)]

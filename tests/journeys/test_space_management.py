@@ -341,7 +341,7 @@ async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) 
         }
         assert set(KEYS_THAT_WRITE) <= reasons.keys()
         assert reasons["X"] == (
-            "You need the permission “admin” for Harbour API to delete this space. Ask an organization admin for access."
+            "You need the Admin role in Harbour API to delete this space. Ask an organization admin for access."
         )
         for key in KEYS_THAT_WRITE:
             await run.press(key)

@@ -476,7 +476,7 @@ async def test_reviewer_without_the_editor_role_reads_why_nothing_applies(stage:
         await run.see("− All times")
         for key in ("ampersand", "%"):
             await run.press("enter", "t", key)
-            await run.hear("Your role in Harbour API does not let you edit.")
+            await run.hear("You need the Editor role in Harbour API to edit.")
         assert not run.gate.sent(content.Edit)
 
 

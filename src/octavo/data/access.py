@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def why_not_in_space(space: Space | None, permission: str) -> str | None:
     """Return a sentence that says why the user lacks `permission`. None if the user has it, or if `space` is None."""
     if space is not None and not getattr(space.permissions, permission):
-        return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
+        role = {"comment": "Commenter", "edit": "Editor", "review": "Reviewer"}.get(permission, "Creator")
+        return f"You need the {role} role in {space.title} to {permission}. Ask an admin of the space for access."
     return None
 
 

@@ -422,8 +422,10 @@ async def test_w_in_a_narrow_pane_says_why_the_text_keeps_its_width() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("word " * 100), title="", key="p")
         await pilot.press("W")
-        assert app.explained == ["Other text widths need more than 82 columns. This pane has only 59."]
-        app.pane.show(parse('{% code overflow="wrap" %}\n```\n' + "word " * 40 + "\n```\n{% endcode %}"), title="", key="q")
+        assert app.explained == ["This pane is too narrow for another text width. It has only 59 columns."]
+        app.pane.show(
+            parse('{% code overflow="wrap" %}\n```\n' + "word " * 40 + "\n```\n{% endcode %}"), title="", key="q"
+        )
         before = screen(app.pane)
         await pilot.press("W")
         assert screen(app.pane) != before, "the code is no longer wrapped"

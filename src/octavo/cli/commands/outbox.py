@@ -53,14 +53,10 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if (options.action == "list") is (options.entry is not None):
         raise Failure("Could not read the command: write octavo outbox list, or octavo outbox retry ID.", USAGE)
-    for name, is_used, owner in (
-        ("--json", options.json is not None, "list"),
-        ("--ndjson", options.ndjson is not None, "list"),
-        ("--jq", options.jq is not None, "list"),
-        ("--wait", options.wait != WAIT_SECONDS, "retry"),
-    ):
-        if is_used and options.action != owner:
-            raise Failure(f"Could not use {name}: it belongs to octavo outbox {owner}.", USAGE)
+    if options.action != "list" and (options.json, options.ndjson, options.jq) != (None, None, None):
+        raise Failure("Could not use --json, --ndjson or --jq: they belong to octavo outbox list.", USAGE)
+    if options.action != "retry" and options.wait != WAIT_SECONDS:
+        raise Failure("Could not use --wait: it belongs to octavo outbox retry.", USAGE)
 
     async def use_session(session: Session) -> None:
         if options.action == "list":

@@ -18,6 +18,7 @@ from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.content import space_changes, space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpaceTarget, title_of
 from octavo.tui.core.external_links import copy_text
+from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.shell import Shell, opening
 from octavo.tui.core.write_queue import DirectUndo, show_progress
@@ -125,9 +126,7 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
         Choice(
             each,
             each.title,
-            disabled_reason=""
-            if each.permissions.create_content
-            else "Your role in this organization does not let you create content.",
+            disabled_reason=why_no_permission((each,), "create_content", "create content", "organization") or "",
         )
         for each in others
     ]

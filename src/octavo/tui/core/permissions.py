@@ -26,10 +26,8 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
-            permission = permission.replace("_", " ")
-            return (
-                f"You need the permission “{permission}” for {name} to {action}. Ask an organization admin for access."
-            )
+            role = "Admin" if permission == "admin" else "Creator"
+            return f"You need the {role} role in {name} to {action}. Ask an organization admin for access."
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -418,28 +418,21 @@ class DiffNavigation:
         if span is not None:
             self.cursor.select(span, scroll_to="third")
 
-    def _why_not_change_context(self, kinds: Collection[str], reason: str) -> str | None:
-        """Return why the user cannot show more or less unchanged text: the layout, or else `reason` if there are no
-        chunks of these `kinds`. None if nothing prevents this."""
+    def why_not_change_context(self, *, more: bool) -> str | None:
+        """Return why the user cannot show more or less unchanged text around the changes. None if the user can."""
         if self.contents.shows_source:
             return "The source diff shows a fixed number of unchanged lines. Press \\ to switch to the rendered diff."
         if self.contents.current_layout in ("new", "old"):
             return "This layout shows the whole page. Press | to switch to the diff."
         chunks = [self.contents.shown_diff.chunks[index] for index in self.page_chunk_range]
-        has_chunk = any(each.kind in kinds or (each.line_limit and "collapsed" in kinds) for each in chunks)
-        return None if has_chunk or self.contents.is_building else reason
-
-    @property
-    def why_no_more_context(self) -> str | None:
-        """Reason why the user cannot show more unchanged text. None if more can be shown."""
-        return self._why_not_change_context(("collapsed",), "The diff already shows all unchanged text.")
-
-    @property
-    def why_no_less_context(self) -> str | None:
-        """Reason why the user cannot show less unchanged text. None if less can be shown."""
         size = self.contents.page.context_size
-        kinds = ("block",) if size.step or size.expanded else ()
-        return self._why_not_change_context(kinds, "The diff already shows as little unchanged text as possible.")
+        can_grow = any(each.kind == "collapsed" or each.line_limit for each in chunks)
+        can_shrink = (size.step or size.expanded) and any(each.kind == "block" for each in chunks)
+        if self.contents.is_building or (can_grow if more else can_shrink):
+            return None
+        return (
+            f"The diff already shows {'all' if more else 'as little'} unchanged text{'' if more else ' as possible'}."
+        )
 
     def show_more_context(self) -> None:
         """Expand the selected collapsed blocks. If none are selected, show more unchanged blocks around all changes."""
@@ -571,9 +564,9 @@ LAYOUT_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("unfold", "equals_sign", "More context", "Show more unchanged lines",
-                run=lambda _, diff: diff.show_more_context(), why_not=lambda _, diff: diff.why_no_more_context),
+                run=lambda _, diff: diff.show_more_context(), why_not=lambda _, diff: diff.why_not_change_context(more=True)),
         Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, diff: diff.show_less_context(),
-                why_not=lambda _, diff: diff.why_no_less_context, shown=False),
+                why_not=lambda _, diff: diff.why_not_change_context(more=False), shown=False),
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
                 run=lambda _, diff: diff.switch_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",

@@ -305,15 +305,10 @@ class MultiPageNavigation(DiffNavigation):
         selected = self.cursor.current()
         return selected is not None and selected.block.kind == PAGE_ROW
 
-    @property
-    def why_no_more_context(self) -> str | None:
-        return None if self.contents.page.is_collapsed else super().why_no_more_context
-
-    @property
-    def why_no_less_context(self) -> str | None:
-        if not self.is_on_heading:
-            return super().why_no_less_context
-        return "This page is already collapsed." if self.contents.page.is_collapsed else None
+    def why_not_change_context(self, *, more: bool) -> str | None:
+        if not self.contents.page.is_collapsed and (more or not self.is_on_heading):
+            return super().why_not_change_context(more=more)
+        return None if more or not self.contents.page.is_collapsed else "This page is already collapsed."
 
     def show_more_context(self) -> None:
         if self.contents.page.is_collapsed:

@@ -217,28 +217,17 @@ class PageContents(Contents):
         return max(10, self.viewport.layout_width - 2 - self.ages.width - MARK_WIDTH)
 
     @property
-    def next_line_width_index(self) -> int | None:
-        """Index in `LINE_WIDTHS` of the next width with which the page looks different. None if all look the same."""
-        blocks = self.document.walk() if self.document is not None else ()
+    def other_line_widths(self) -> list[int]:
+        """Indexes in `LINE_WIDTHS` of the widths with which the page looks different now, the next width first."""
+        available, blocks = self._available_width, self.document.walk() if self.document is not None else ()
         has_wrapped_code = any(block.attrs.get("wrap") for block in blocks)
-        widths = [min(self._available_width, width or self._available_width) for width in LINE_WIDTHS]
-        looks = [(width, has_wrapped_code and index == 2) for index, width in enumerate(widths)]
+        looks = [(min(available, width or available), has_wrapped_code and not width) for width in LINE_WIDTHS]
         current, count = self._line_width_index, len(LINE_WIDTHS)
-        next_indexes = ((current + step) % count for step in range(1, count))
-        return next((index for index in next_indexes if looks[index] != looks[current]), None)
-
-    @property
-    def why_no_other_width(self) -> str | None:
-        """Reason why the user cannot choose another line width. None if another width is possible."""
-        if self.next_line_width_index is not None:
-            return None
-        width = self.viewport.layout_width
-        needed = LINE_WIDTHS[0] + width - self._available_width
-        return f"Other text widths need more than {needed} columns. This pane has only {width}."
+        others = ((current + step) % count for step in range(1, count))
+        return [index for index in others if looks[index] != looks[current]]
 
     def use_next_line_width(self) -> None:
-        if (index := self.next_line_width_index) is not None:
-            self._line_width_index = index
+        self._line_width_index = next(iter(self.other_line_widths), self._line_width_index)
 
     # Chunks
 

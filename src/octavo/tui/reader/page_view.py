@@ -174,7 +174,9 @@ def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
 def _why_not_change_width(_: object, page: PageView) -> str | None:
     if page.excerpt is not None and not page.excerpt.can_change_width:
         return NOT_IN_EXCERPT
-    return page.contents.why_no_other_width
+    if page.contents.other_line_widths:
+        return None
+    return f"This pane is too narrow for another text width. It has only {page.viewport.layout_width} columns."
 
 
 WIDTH_COMMANDS: Commands[PageView] = Commands(

@@ -111,9 +111,10 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
     if target.reviews is not None and not my_review(app, target.reviews):
         return f"You have not reviewed {target.name}, or your review is outdated."
     if why_not_allowed(app, target, "edit") is not None:
+        title = app.workspace.space_title(target.space.space_id if target.space is not None else None)
         return (
-            "You need the Editor role to withdraw a review. You can ask an editor to request another review from you. "
-            "The new review request will make your current review outdated."
+            f"You need the Editor role in {title} to withdraw a review. You can ask an editor to request another review "
+            "from you. The new review request will make your current review outdated."
         )
     return None
 

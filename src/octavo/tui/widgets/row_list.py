@@ -260,9 +260,9 @@ def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | No
 
 
 def _why_no_range(app: App[Any], selection: RowSelection[Any]) -> str | None:
-    if (reason := _why_nothing_selectable(app, selection)) is None and selection.has_all:
-        return "All items are already selected. Press * to deselect them."
-    return reason
+    reason, items = _why_nothing_selectable(app, selection), selection.rows.items
+    has_all = all(selection.rows.key_of(each) in selection.keys for each in items if selection.can_select(each))
+    return reason or ("All items are already selected. Press * to deselect them." if has_all else None)
 
 
 def _can_select_row(app: App[Any], selection: RowSelection[Any]) -> bool:
@@ -300,11 +300,6 @@ class RowSelection(Generic[T]):
         """The selected items in the order of the list, without items that the filter hides now."""
         return [item for item in self.rows.items if self.rows.key_of(item) in self.keys] if self.keys else []
 
-    @property
-    def has_all(self) -> bool:
-        """True if all selectable rows that are shown are selected."""
-        return self._selectable_keys(self.rows.items) <= self.keys
-
     def toggle(self) -> None:
         """Select the row with the cursor, or deselect it. Then go to the next row."""
         key = self.rows.key
@@ -314,7 +309,8 @@ class RowSelection(Generic[T]):
 
     def toggle_all(self) -> None:
         """Select all selectable rows that are shown. If all are selected already, deselect all, even hidden rows."""
-        self._set_keys(frozenset() if self.has_all else self.keys | self._selectable_keys(self.rows.items))
+        all_keys = self._selectable_keys(self.rows.items)
+        self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
         """In the first call, select the row with the cursor. In the second call, select the rows from that row to the
