@@ -64,7 +64,7 @@ class GarbageCollector:
             self._pause.start(PAUSE, self._wake_and_collect)
 
     def collect_in_pause(self) -> None:
-        """Collect garbage when the user pauses. Called when widgets are removed."""
+        """Collect garbage when the user pauses. Called when widgets are removed. Do nothing before `start`."""
         if self._is_started:
             self._pause.start_once(PAUSE, self._wake_and_collect)
 

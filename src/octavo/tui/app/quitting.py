@@ -255,8 +255,9 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the texts in unsent files as drafts, delete these files, and notify the user. Files with a `reason` or no
-    draft key, or that cannot be read or saved, stay. A page that an editor left in a file stays without a message."""
+    """Save the texts in unsent files as drafts, delete these files, and notify the user. A file stays if it has a
+    `reason` or no draft key, if it cannot be read or saved, or if a newer draft has another text. A page that an editor
+    left in a file stays without a message."""
     remaining_files = []
     for file in unsent_files(app):
         result = read_back(file.path)

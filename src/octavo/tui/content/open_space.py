@@ -175,7 +175,7 @@ class SpaceThreads:
 
 
 PREVIOUS_PAGE_SECONDS = 0.15
-"""Seconds for which the previous page stays visible while the next page is loading."""
+"""Maximum seconds for which the previous page stays visible while the next page is loading."""
 
 _EMPTY_FOLDER = (
     "No Markdown files in this folder.",

@@ -91,7 +91,7 @@ class DialogDraft:
         return self._drafts.save(self.key, self._draft(text), self._edited)
 
     def save_now(self, text: str) -> None:
-        """Save `text` and wait for the disk, because the app quits. Raises NotSaved."""
+        """Save `text` and block until it is on disk, for example because the app quits. Raises NotSaved."""
         self._drafts.save_now(self.key, self._draft(text), self._edited)
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
