@@ -224,6 +224,11 @@ class Changes(Model):
     merged_from: SafeJson | None = None
     more: Number = 0
 
+    @property
+    def missing_count(self) -> int:
+        """Number of changes that the server did not list, or that could not be read."""
+        return self.more + self.unreadable
+
 
 class ReadsContent(BaseModel, defer_build=True):
     """An operation that reads the content of a space, change request or revision."""

@@ -18,7 +18,7 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.api.users import Me
 from octavo.cli.refs import RefResolver, RefTarget
-from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items, find_page, page_markdown, page_source_op
 from octavo.data.queries import PAGE_LIMIT, reviews_op
@@ -26,6 +26,7 @@ from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.documents.source_reader import parse
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -133,7 +134,10 @@ async def changed_items(live: Live, target: RefTarget, versions: ComparedVersion
 async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:
     if not isinstance(at, ChangeRequestRef):
         return ()
-    return changed_pages((await live.fetch(content.ListChanges(at=at, limit=PAGE_LIMIT))).changes)
+    changes = await live.fetch(content.ListChanges(at=at, limit=PAGE_LIMIT))
+    if changes.missing_count:
+        tell(f"{plural(changes.missing_count, 'more change')} could not be listed.")
+    return changed_pages(changes.changes)
 
 
 async def items_of_page(

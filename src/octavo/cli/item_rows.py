@@ -94,7 +94,7 @@ async def change_row(
     if "pagesChanged" in field_names:
         changes = await live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
         pages = {each.page.id for each in changes.changes if each.page is not None}
-        row["pagesChanged"] = len(pages) + changes.more
+        row["pagesChanged"] = len(pages) + changes.missing_count
     if "checks" in field_names:
         row["checks"] = check_rows(await _run_checks(live, at, read_settings().linters))
     return row

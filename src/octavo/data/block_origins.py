@@ -164,7 +164,7 @@ class PageBlame:
             is_created = previous is None or any(change.type == "page_created" for change in changes)
             if is_created:
                 older_pages[page_id] = None
-            elif any(map(_changes_text, changes)) or (summary.changes.more and not changes):
+            elif any(map(_changes_text, changes)) or (summary.changes.missing_count and not changes):
                 older_pages[page_id] = await self._document(previous, page_id) if previous is not None else None
         return older_pages
 
@@ -180,7 +180,7 @@ class PageBlame:
             if change.page is not None and (change.type == "page_deleted" or _changes_text(change))
         }
         changes_of_others.pop(self._page_id, None)
-        if changes.more or len(changes_of_others) > MAX_OTHER_PAGES:
+        if changes.missing_count or len(changes_of_others) > MAX_OTHER_PAGES:
             return
         other_pages: dict[str, tuple[Document, Document | None]] = {}
         for page_id, change in changes_of_others.items():

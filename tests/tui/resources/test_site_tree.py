@@ -113,6 +113,13 @@ def test_move_targets_accept_the_part_and_are_not_inside_it(
     assert {each.id: " ".join(one.id for one in each.children) for each in found} == holders
 
 
+@pytest.mark.parametrize("neighbor", ["outer", "inner", "c"])
+def test_part_moved_beside_itself_or_its_own_parts_stays(neighbor: str) -> None:
+    position = Position(after=site_tree.pointer_to(part(SITE, neighbor)))
+    sort = Sort(at=AT, item=site_tree.pointer_to(part(SITE, "outer")), position=position)
+    assert site_tree.move_part(SITE, sort) == SITE
+
+
 def test_moved_part_names_its_new_parent() -> None:
     position = Position(before=site_tree.pointer_to(part(SITE, "c")))
     after_move = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(part(SITE, "a")), position=position))

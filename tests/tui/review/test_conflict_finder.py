@@ -17,7 +17,7 @@ from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, fin
 from octavo.tui.review.tree_conflicts import find_tree_conflicts
 from tests.server.refusing_platform import Platform
 from tests.server.small_platform import Ask
-from tests.server.space_editor import SpaceEditor, update
+from tests.server.space_editor import SpaceEditor, insert, update
 from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, connected, platform
 
 __all__ = ["platform"]
@@ -41,6 +41,15 @@ async def find_in(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenCon
     merge = await find_revisions(live, at, change_request, kept)
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     return await find_conflicts(live, at, change_request.revision, changed, merge)
+
+
+async def test_unlisted_and_unreadable_changes_count_as_not_checked(live: Live, platform: Platform) -> None:
+    editor = await SpaceEditor.open(Ask(platform), "# Alpha\n\nOne.\n")
+    at = await editor.propose(insert("# Beta\n\nTwo.\n"))
+    changes = await live.fetch(content.ListChanges(at=at, limit=1000))
+    partly_read = changes.model_copy(update={"more": 3, "unreadable": 2})
+    found = await find_conflicts(live, at, (await editor.get(at)).revision, partly_read, None)
+    assert found.unchecked_count == 5
 
 
 async def content_of(editor: SpaceEditor, at: ContentRef) -> dict[str, tuple[Any, ...]]:

@@ -67,6 +67,15 @@ async def merge_changes(editor: SpaceEditor, work: Work) -> ChangeRequest:
     return await editor.get(at)
 
 
+async def test_change_that_is_not_listed_is_named_as_not_reverted(live: Live, editor: SpaceEditor) -> None:
+    request = await merge_changes(editor, lambda ids: [insert("# New\n\nText.\n")])
+    revisions = await load_revisions(live, editor.space, request, None)
+    assert revisions is not None
+    changes = await load_changes(live, editor.space, revisions)
+    plan = make_plan(revisions, changes.model_copy(update={"more": 1}))
+    assert plan.not_reverted == ("1 change not listed by the server",)
+
+
 async def revert(live: Live, editor: SpaceEditor, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
     """Plan the revert of a merge, and merge the planned edits."""
     draft = await editor.ask(change_requests.Create(at=editor.space, subject="Undo"))

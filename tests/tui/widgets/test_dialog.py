@@ -129,7 +129,7 @@ async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:
 
         def body(self) -> ComposeResult:
             frame = DialogFrame()
-            frame.set_border_texts("Order", "J and K change the order · esc stops")
+            frame.set_border_texts("Order", "J/K change order · esc stops")
             yield frame
 
         def action_later(self) -> None: ...

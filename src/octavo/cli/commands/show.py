@@ -30,7 +30,7 @@ from octavo.cli.output import (
     print_text,
 )
 from octavo.cli.refs import RefResolver, RefTarget, revision_id
-from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell, write_out
 from octavo.data.loaders import page_to_read_op
 from octavo.documents.page_trees import changed_pages
 from octavo.documents.source_reader import parse
@@ -169,6 +169,8 @@ class _ItemPrinter:
     async def _changed_pages(self, target: RefTarget) -> list[tuple[str, str, str]]:
         """Return the path (else ID or title), the title and a sign such as `+` of each changed page or other item."""
         change_list = await self._live.fetch(ListChanges(at=target.at, limit=1000))
+        if change_list.missing_count:
+            tell(f"{plural(change_list.missing_count, 'more change')} could not be listed.")
         return [
             ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)
             for each in changed_pages(change_list.changes)

@@ -133,7 +133,7 @@ class PageRevisionFinder:
 
     def _version(self, revision: Revision, all_changes: Changes) -> PageVersion | None:
         changes = self._changes_of_page(all_changes)
-        if not changes and not all_changes.more:
+        if not changes and not all_changes.missing_count:
             return None
         is_new = revision.type == "edits" and any(change.type == "page_created" for change in changes)
         merged_request = change_request_in(revision.merged_from) or change_request_in(all_changes.merged_from)
@@ -146,7 +146,7 @@ class PageRevisionFinder:
             author=merged_request.author_name if merged_request else "",
             changes_label=_describe_changes(changes)
             if changes
-            else f"{plural(all_changes.more, 'more change')} not listed",
+            else f"{plural(all_changes.missing_count, 'more change')} not listed",
         )
 
 

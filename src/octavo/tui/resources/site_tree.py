@@ -187,10 +187,11 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """Return the structure after `sort` moves a part. Unchanged if this part or its new neighbor is missing."""
+    """Return the structure after `sort` moves a part. Unchanged if this part or its new neighbor is missing, and if the
+    neighbor is this part or inside it."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     neighbor = sort.position.before or sort.position.after
-    if part is None or neighbor is None or all(each.id != neighbor.id for each, _ in walk_parts(structure)):
+    if part is None or neighbor is None:
         return structure
     offset = 0 if sort.position.before else 1
 
@@ -205,7 +206,8 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
             new_siblings.insert(index + offset, moved_part)
         return tuple(new_siblings)
 
-    return structure.model_copy(update={"structure": with_new_order(structure.structure, None)})
+    moved = structure.model_copy(update={"structure": with_new_order(structure.structure, None)})
+    return moved if any(each.id == part.id for each, _ in walk_parts(moved)) else structure
 
 
 def _with_children(part: SitePart, children: tuple[SitePart, ...]) -> SitePart:

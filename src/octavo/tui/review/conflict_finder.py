@@ -129,7 +129,7 @@ class OpenConflicts:
     pages: tuple[ConflictedPage, ...] = ()
     tree_conflicts: tuple[TreeConflict, ...] = ()
     unchecked_count: int = 0
-    """Number of changed pages that were not checked for conflicts, because there are too many."""
+    """Number of changed pages that were not checked for conflicts: too many pages, or changes that are not listed."""
 
     @property
     def names(self) -> list[str]:
@@ -279,7 +279,7 @@ async def find_conflicts(
     tree_conflicts = await gather_bounded(
         lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts
     )
-    unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changes.more
+    unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changes.missing_count
     return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unchecked_count)
 
 

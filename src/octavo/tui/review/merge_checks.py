@@ -170,7 +170,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         merge_effects.publication_sentence(space, effects.sites),
         prediction.is_on_main,
         rules[1],
-        count_unlisted(changes),
+        changes.missing_count,
         prediction.names_with_markers,
     )
 
@@ -298,11 +298,6 @@ class ConflictPrediction:
         )
 
 
-def count_unlisted(changes: content.Changes) -> int:
-    """Return the number of changes that the server did not list or that could not be read."""
-    return changes.more + changes.unreadable
-
-
 async def predict_conflicts(
     live: Live,
     at: ChangeRequestRef,
@@ -315,7 +310,7 @@ async def predict_conflicts(
     missing or hidden, `is_known` is False. Raises ApiError for other errors."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
-        return ConflictPrediction(is_on_main=is_updated and not changes.changes and not count_unlisted(changes))
+        return ConflictPrediction(is_on_main=is_updated and not changes.changes and not changes.missing_count)
     if not change_request.base:
         return ConflictPrediction(is_known=False)
     refs = tuple(
@@ -326,7 +321,7 @@ async def predict_conflicts(
         revisions = await asyncio.gather(*(load_revision(live, ref) for ref in refs))
     except (NotFound, Forbidden):
         return ConflictPrediction(is_known=False)
-    changed_ids = None if changes.more else {each.page.id for each in changes.changes if each.page}
+    changed_ids = None if changes.missing_count else {each.page.id for each in changes.changes if each.page}
     base, main_tree, own_tree = revisions
     candidates = await asyncio.to_thread(_pages_to_read, (base, main_tree, own_tree), changed_ids)
     texts = dict.fromkeys(candidates, ("", "", ""))
@@ -338,7 +333,7 @@ async def predict_conflicts(
     merged = await asyncio.to_thread(_predict_merge, (base, main_tree, own_tree), texts)
     duplicates = await asyncio.to_thread(find_duplicates, main_tree.pages, merged.pages)
     skipped_count = len(candidates) - len(read_ids)
-    is_on_main = merged.is_on_main and not skipped_count and bool(changes.changes) and not count_unlisted(changes)
+    is_on_main = merged.is_on_main and not skipped_count and bool(changes.changes) and not changes.missing_count
     if is_on_main:
         is_on_main = await asyncio.to_thread(_has_all_changes, changes.changes, (base, main_tree, own_tree), texts)
     return ConflictPrediction(

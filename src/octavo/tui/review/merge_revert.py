@@ -30,7 +30,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import InfoRow, first_few
+from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -255,25 +255,24 @@ async def load_revisions(
     return RevertRevisions(before, merge_revision, current)
 
 
-async def load_changes(live: Live, space: SpaceRef, revisions: RevertRevisions) -> tuple[Change, ...]:
+async def load_changes(live: Live, space: SpaceRef, revisions: RevertRevisions) -> content.Changes:
+    """Return the changes that the merge made to main. Raises ApiError."""
     if has_document_ids(revisions.after_merge):
-        return await asyncio.to_thread(changes_between, revisions.before_merge, revisions.after_merge)
-    listed_changes = await live.cached_or_fetch(
-        content.ListChanges(at=space.revision_ref(revisions.after_merge.id), limit=1000)
-    )
-    return listed_changes.changes
+        changes = await asyncio.to_thread(changes_between, revisions.before_merge, revisions.after_merge)
+        return content.Changes(changes=changes)
+    return await live.cached_or_fetch(content.ListChanges(at=space.revision_ref(revisions.after_merge.id), limit=1000))
 
 
-def make_plan(revisions: RevertRevisions, changes: Iterable[Change]) -> RevertPlan:
+def make_plan(revisions: RevertRevisions, changes: content.Changes) -> RevertPlan:
     """Return the plan that reverts the `changes` of a merge and keeps later edits."""
-    return _Planner(revisions, tuple(changes)).plan()
+    return _Planner(revisions, changes).plan()
 
 
 class _Planner:
     """Decides for each change of a merge how to revert it, and makes the plan."""
 
-    def __init__(self, revisions: RevertRevisions, changes: tuple[Change, ...]) -> None:
-        self._changes = changes
+    def __init__(self, revisions: RevertRevisions, changes: content.Changes) -> None:
+        self._changes = changes.changes
         self._has_ids = has_document_ids(revisions.after_merge)
         self._before, self._merged, self._now = (
             _Tree(each) for each in (revisions.before_merge, revisions.after_merge, revisions.current)
@@ -283,6 +282,8 @@ class _Planner:
         self._changed_from_before = _page_ids(changes_between(revisions.before_merge, revisions.current))
         """IDs of the pages whose current version differs from the version before the merge."""
         self._not_reverted: list[str] = []
+        if changes.missing_count:
+            self._not_reverted.append(f"{plural(changes.missing_count, 'change')} not listed by the server")
 
     def plan(self) -> RevertPlan:
         by_kind: dict[str, list[str]] = {}

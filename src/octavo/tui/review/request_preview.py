@@ -18,7 +18,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import requested_reviewers_op, reviews_op
 from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
-from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of
 from octavo.tui.review.request_status import RequestStatus, StatusField, merged_text
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import long_age, plural, safe
@@ -161,7 +161,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
             Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
             for each in changes[:MAX_PAGES]
         ]
-        if more_count := len(changes) - len(lines) + count_unlisted(snapshot.value):
+        if more_count := len(changes) - len(lines) + snapshot.value.missing_count:
             lines.append(Content.styled(f"  and {more_count} more", "$octavo-muted"))
         if not lines:
             lines = [Content.styled("No changes yet.", "$octavo-muted")]

@@ -281,7 +281,12 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         _open_conflicts_view(app, target, request, merged_request)
         return
     if not conflicts.pages:
-        app.say(f"The merge of {target.name} left no conflicts in main.")
+        left = plural(conflicts.unchecked_count, "changed page was", "changed pages were")
+        app.say(
+            f"{left} not checked for conflicts."
+            if conflicts.unchecked_count
+            else f"The merge of {target.name} left no conflicts in main."
+        )
         return
     subject = f"Resolve the conflicts left by {target.name}"
     titles_text = ", ".join(first_few([page.title for page in conflicts.pages], 3))

@@ -176,12 +176,10 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        """Keys that the text in the border names, such as `J` and `K` in `J and K change the order`. The key bar omits
-        these keys. `esc` is never among them."""
-        parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
-        words_by_part = [part.split(" ") for part in parts]
-        second_keys = (words[2] for words in words_by_part if words[1:2] == ["and"] and len(words) > 2)
-        return frozenset([*(words[0] for words in words_by_part), *second_keys]) - {"esc"}
+        """Keys that the text in the border names, such as `J` and `K` in `J/K change order · r check again`. The key bar
+        omits these keys. `esc` is never among them."""
+        parts = [part for frame in self.query(DialogFrame) for part in frame.foot.split(" · ")]
+        return frozenset(key for part in parts for key in part.split(" ")[0].split("/")) - {"esc"}
 
     @on(Notices.UndoRequested)
     def _undo(self) -> None:
