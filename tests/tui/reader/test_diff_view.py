@@ -599,6 +599,27 @@ async def test_changes_built_too_late_do_not_replace_a_note() -> None:
         assert "Could not load the page." in screen(app.pane)
 
 
+async def test_next_change_is_found_while_a_long_page_is_built_again() -> None:
+    same = "\n\n".join(f"same {number}" for number in range(12))
+    short = PageSection("q")
+    short.compared = compare(
+        f"Some **words**.\n\n{same}\n\nIt costs 5 euros.\n\n{same}\n\nIt costs 7 euros.\n",
+        f"Some *words*.\n\n{same}\n\nIt costs 6 euros.\n\n{same}\n\nIt costs 8 euros.\n",
+    )
+    long, _ = changed_section(300)
+    app = PaneApp(DiffView(has_several_pages=True))
+    async with app.run_test(size=(100, 40)):
+        navigation = build_sections(app, short, long)
+        await app.workers.wait_for_complete()
+        navigation.go_to_heading(short)
+        navigation.toggle_meaningless_changes()
+        for price in ("6", "8"):
+            navigation.go_to_change(1)
+            selected = app.pane.cursor.current()
+            assert selected is not None
+            assert price in selected.block.plain()
+
+
 async def test_split_layout_pairs_the_changes_of_all_pages() -> None:
     sections = []
     for key in ("p", "q"):

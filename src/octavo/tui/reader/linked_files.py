@@ -179,11 +179,11 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
         try:
             location = await locate_image(session, query.content_ref, query.target)
             cached_data = await cached_image(session, location)
-            if cached_data is None and location.host:
-                return None
-            return await scale_image(
-                cached_data or await download_image(session, location), query.columns, query.rows, background
-            )
+            if cached_data is None:
+                if location.host:
+                    return None
+                cached_data = await download_image(session, location)
+            return await scale_image(cached_data, query.columns, query.rows, background)
         except (ImageUnavailable, ApiError):
             return None  # The frame then shows the name of the image.
 

@@ -192,10 +192,11 @@ class SectionBuilder(DiffBuilder):
                 self._builds[section.key] = changes
                 work: WorkType[None] = partial(self._build_long, section, changes, on_shown)
                 self.pane.run_worker(work, group="build")
-        if not any(each.key in self._builds for each in sections):
+        long_sections = [each for each in sections if each.key in self._builds]
+        if len(long_sections) < len(sections):
             self.show_sections()
-            if on_shown is not None:
-                on_shown()
+        if not long_sections and on_shown is not None:
+            on_shown()
 
     async def _build_long(
         self, section: PageSection, changes: DiffChunks, on_shown: Callable[[], object] | None
