@@ -71,9 +71,9 @@ class OriginAuth(httpx.Auth):
 
 
 class _OpenRequest:
-    def __init__(self, *, may_be_sent: bool) -> None:
+    def __init__(self, *, may_have_been_sent: bool) -> None:
         self.scope = CancelScope()
-        self.may_be_sent = may_be_sent
+        self.may_have_been_sent = may_have_been_sent
         """True if a part of the request may have been sent."""
         self.settled = asyncio.Event()
         """Set when the response has begun, or the request has failed."""
@@ -99,7 +99,7 @@ class _OpenRequest:
             # A later cancel would leave the connection in use forever.
             await checkpoint_if_cancelled()
         if event.endswith(".send_request_headers.started"):
-            self.may_be_sent = True
+            self.may_have_been_sent = True
 
 
 class HttpTransport:
@@ -150,7 +150,7 @@ class HttpTransport:
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
         if self._closed:
             raise self._closed_error()
-        open_request = _OpenRequest(may_be_sent=self._is_untraced)
+        open_request = _OpenRequest(may_have_been_sent=self._is_untraced)
         chunks = None
         self._open_requests.add(open_request)
         try:
@@ -160,7 +160,7 @@ class HttpTransport:
             chunks = self._chunks(response, outgoing.only_reads)
             yield StreamedResponse(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
-            if not open_request.may_be_sent:
+            if not open_request.may_have_been_sent:
                 raise self._closed_error() from None
             step = next_step_after(outgoing.only_reads)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None

@@ -22,7 +22,7 @@ from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.layout import (
     _RENDERERS,
-    ThreadMarks,
+    BlockMarks,
     block_ranges,
     deferred_content,
     render_block,
@@ -96,7 +96,7 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
     )
     cut = list(split_into_chunks(document.blocks))
     blocks = list(document.walk())
-    marks = ThreadMarks(document.blocks, {block.key: 1 for block in random.sample(blocks, min(9, len(blocks)))})
+    marks = BlockMarks(document.blocks, {block.key: 1 for block in random.sample(blocks, min(9, len(blocks)))})
     for chunk in first_middle_and_last(cut):
         lines = render_chunk(context, chunk, width)
         assert (context.depth, context.list_depth, context.has_background) == (0, 0, False)

@@ -19,8 +19,8 @@ from octavo.tui.render.block_slices import SliceBounds, block_source, slice_boun
 from octavo.tui.render.code import is_code_collapsed
 from octavo.tui.render.embeds import shown_text
 from octavo.tui.render.layout import (
+    BlockMarks,
     PageChunk,
-    ThreadMarks,
     block_ranges,
     deferred_content,
     estimate_height,
@@ -89,8 +89,8 @@ class PageThreads:
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self.viewport, self.cursor = viewport, cursor
-        self.marks = ThreadMarks()
-        self.drafts = ThreadMarks()
+        self.marks = BlockMarks()
+        self.drafts = BlockMarks()
         self.is_loading = False
         """True while the threads of the page are loading, so that marks may be missing."""
 
@@ -109,16 +109,16 @@ class PageThreads:
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
         }
-        self.marks, self.drafts = ThreadMarks(blocks, counts), ThreadMarks(blocks, drafts)
+        self.marks, self.drafts = BlockMarks(blocks, counts), BlockMarks(blocks, drafts)
         self.viewport.repaint()
 
     def clear(self) -> None:
-        self.marks = self.drafts = ThreadMarks()
+        self.marks = self.drafts = BlockMarks()
 
     def mark_document(self, document: Document) -> None:
         """Show the marks on all blocks of `document`, which has more blocks than when the threads were set."""
-        self.marks = ThreadMarks(document.blocks, self.marks.counts)
-        self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
+        self.marks = BlockMarks(document.blocks, self.marks.counts)
+        self.drafts = BlockMarks(document.blocks, self.drafts.counts)
 
     def marked_block_at(self, span: BlockSpan) -> Block | None:
         """Return the first visible block with open threads whose mark is shown at `span`. None if there is none."""
@@ -130,7 +130,7 @@ class PageThreads:
         paths = self.paths_by_block(span.chunk_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.view_state.hides(path) == are_hidden]
 
-    def paths_by_block(self, chunk_index: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
+    def paths_by_block(self, chunk_index: int, marks: BlockMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
             return {}
         visible_keys = {span.block.key for span in self.cursor.spans_of(chunk_index)}
@@ -157,7 +157,7 @@ class PageThreads:
             self.viewport.base_style + self.viewport.text_styles.note + Style(bold=True),
         )
 
-    def _count(self, keys: Sequence[str], chunk_index: int, marks: ThreadMarks) -> int:
+    def _count(self, keys: Sequence[str], chunk_index: int, marks: BlockMarks) -> int:
         paths = self.paths_by_block(chunk_index, marks)
         return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 

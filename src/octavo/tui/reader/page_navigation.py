@@ -58,7 +58,7 @@ class PageNavigation:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
         """Key of a page to be shown, and the reading position to restore there. None if there is nothing to restore."""
-        self._position_when_requested = ReadingPosition()
+        self._unmoved_position = ReadingPosition()
         """Reading position from which the user has not moved yet: the top of a page that was not shown, or the position
         when `go_to_anchor` was called. If the user has moved, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
@@ -160,7 +160,7 @@ class PageNavigation:
         elif block is not None and not self.contents.is_fully_parsed:
             # The heading can scroll to the top only when more lines follow, so its position is also restored later.
             self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
-            self._position_when_requested = start_position
+            self._unmoved_position = start_position
             self.restore_if_parsed()
             is_found = True
         else:
@@ -299,11 +299,11 @@ class PageNavigation:
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
         """Restore `position` as soon as the page `key` is parsed up to `position`. None cancels an earlier request."""
         self.position_to_restore = (key, position) if position is not None else None
-        self._position_when_requested = ReadingPosition()
+        self._unmoved_position = ReadingPosition()
 
     @property
     def _has_moved_since_request(self) -> bool:
-        return self.position().has_moved(self._position_when_requested)
+        return self.position().has_moved(self._unmoved_position)
 
     def restore_if_parsed(self) -> None:
         """Restore the position from `restore_later`, if the page is parsed up to it and the user has not moved."""

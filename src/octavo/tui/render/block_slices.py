@@ -77,9 +77,9 @@ class SliceBounds(NamedTuple):
     """Child of the whole block just above the slice. None at the block's start, or if the slice begins in a child."""
     is_first: bool = False
     is_last: bool = False
-    is_partial_row: bool = False
+    is_partial_line: bool = False
     """True if the slice begins or ends inside a line of code."""
-    continues_row: bool = False
+    continues_line: bool = False
     """True if the slice begins inside a line of code."""
 
 
@@ -322,7 +322,7 @@ def _split_code(block: Block, max_cost: float) -> Iterator[Block]:
     text, start, row_index, first_line = block.text, 0, 0, block.text_line
     factor = 1 if block.text.isascii() else _NON_ASCII_COST
     max_letters = int(max_cost) // factor
-    continues_row = False
+    continues_line = False
     while start <= len(text):
         end, rows, cost = start, 0, 0
         while (cost := cost + _ROW_COST // factor) < max_letters:
@@ -343,9 +343,11 @@ def _split_code(block: Block, max_cost: float) -> Iterator[Block]:
             )
             text_part = text[start:next_start]
         lines = (first_line + row_index if row_index else block.lines[0], first_line + row_index + max(1, rows))
-        bounds = SliceBounds(block, row_index, is_partial_row=continues_row or not rows, continues_row=continues_row)
+        bounds = SliceBounds(
+            block, row_index, is_partial_line=continues_line or not rows, continues_line=continues_line
+        )
         yield block._replace(text=text_part, attrs={**block.attrs, "slice": bounds}, lines=lines)
-        continues_row, start, row_index = not rows, next_start, row_index + rows
+        continues_line, start, row_index = not rows, next_start, row_index + rows
 
 
 def _split_formula(block: Block, max_cost: float) -> Iterator[Block]:

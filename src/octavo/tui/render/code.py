@@ -68,7 +68,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     hidden_count = row_count - COLLAPSED_LINES if is_collapsed else 0
     gutter = len(str(row_count)) + 1 if attrs.get("numbers") else 0
     # A line in several slices is too long to be scrolled, so it is wrapped.
-    is_line_part = bounds is not None and bounds.is_partial_row
+    is_line_part = bounds is not None and bounds.is_partial_line
     wraps = (bool(attrs.get("wrap")) and not context.ignores_code_wrap) or is_line_part
     notes = {int(line) - first_row: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
@@ -90,7 +90,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked_numbers = frozenset(attrs.get("highlighted") or ())
-    continues_row = bounds is not None and bounds.continues_row
+    continues_line = bounds is not None and bounds.continues_line
     lines: list[Line] = []
     for number, row in enumerate(rows, first_row):
         pieces = [StyledText(row, styles.text)]
@@ -108,7 +108,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         for index, part in enumerate(parts):
             number_pieces = []
             if gutter:
-                is_row_start = index == 0 and not (continues_row and number == first_row)
+                is_row_start = index == 0 and not (continues_line and number == first_row)
                 mark = str(number + 1).rjust(gutter - 1) + " " if is_row_start else " " * gutter
                 number_pieces.append(decoration(mark, styles.muted))
             line = Line(number_pieces + part)

@@ -131,7 +131,7 @@ class _Container:
 
 
 def _count_threads(rows: Sequence[ThreadSummary]) -> int:
-    return sum(each.is_posted for each in rows)
+    return sum(each.counts_as_thread for each in rows)
 
 
 def _old_block(chunk: DiffChunk) -> Block | None:
@@ -452,7 +452,9 @@ class _ChunkBuilder:
             threads = [replace(thread, quote=thread.quote or quote) for thread in threads]
         numbered_threads: list[tuple[ThreadSummary, str]] = []
         for thread in threads:
-            number += thread.is_posted
-            numbered_threads.append((thread, "" if not thread.is_posted else f"thread {number}/{self._thread_total}"))
+            number += thread.counts_as_thread
+            numbered_threads.append(
+                (thread, "" if not thread.counts_as_thread else f"thread {number}/{self._thread_total}")
+            )
         owner = block or Block("page-threads", key=key)
         self._add_chunk(DiffChunk("threads", owner, threads=tuple(numbered_threads), is_tight=block is not None))

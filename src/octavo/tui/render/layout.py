@@ -168,7 +168,7 @@ def anchors_above(document: Document) -> dict[str, str]:
     return anchor_by_key
 
 
-class ThreadMarks:
+class BlockMarks:
     """The blocks of a page that have open threads, or unsent drafts. `counts` has the number by block key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:

@@ -63,7 +63,7 @@ class ThreadSummary:
     """A `PageComparison` for each suggested change in `text`. Empty until the comparisons are ready."""
 
     @property
-    def is_posted(self) -> bool:
+    def counts_as_thread(self) -> bool:
         """False for a draft and for a check finding. True for all other threads, also for comments that wait to be
         sent."""
         return not self.is_draft and not self.sign

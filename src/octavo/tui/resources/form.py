@@ -132,7 +132,9 @@ class FormDialog(Dialog[None]):
         if state.yaml_error:
             self._message = f"{state.yaml_error} Press ctrl+e to correct your YAML."
         elif state.is_from_draft:
-            self._message = f"{state.draft_source_text} {MAYBE_SENT if state.may_be_sent else 'It has not been sent.'}"
+            self._message = (
+                f"{state.draft_source_text} {MAYBE_SENT if state.may_have_been_sent else 'It has not been sent.'}"
+            )
         self._shell.background(self._load_labels())
         self._validate_form()
         if first_row := next((row for row in self._rows.values() if row.display), None):

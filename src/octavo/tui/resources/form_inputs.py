@@ -21,7 +21,7 @@ from octavo.api.operation import Operation
 from octavo.api.safety import safe_address
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState
-from octavo.tui.resources.resource import LoadedItems, ReferenceList
+from octavo.tui.resources.resource import LoadedChoices, ReferenceList
 from octavo.tui.resources.roles import ROLES, actions
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.dialog import TextButton
@@ -206,7 +206,7 @@ SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 class _PickerState:
     """An open picker for a form field, and the choices that are loaded so far."""
 
-    options: LoadedItems
+    options: LoadedChoices
     is_loading: bool = False
     search: SearchOptions | None = None
     make_choices: Callable[[], Sequence[Choice[str]]] = tuple
@@ -287,7 +287,7 @@ class FormPickers:
             choices = [
                 Choice(choice, field.label_of(choice), description_of(field, choice)) for choice in field.choices
             ]
-            self._choose(field, _PickerState(LoadedItems(choices)))
+            self._choose(field, _PickerState(LoadedChoices(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
         op = reference_list.list_operation(self._state.texts)
@@ -295,7 +295,7 @@ class FormPickers:
             self._shell.explain(reference_list.blocked_message)
             return
         state = _PickerState(
-            LoadedItems(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True
+            LoadedChoices(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True
         )
         self._choose(field, state)
         self._shell.background(self._load_options(field, reference_list, op, state))

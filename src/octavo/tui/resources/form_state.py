@@ -281,7 +281,7 @@ class FormState:
         self.is_uploading = False
         """True while files are being uploaded, which the user can cancel."""
         self._was_sent = False
-        self.may_be_sent = False
+        self.may_have_been_sent = False
         """True if the server may have got the form's texts, but the result is unknown. Stored with the draft."""
         self._uploads = FormUploads(form.shell)
         shown_texts = {each.name: self.initial_texts[each.name] for each in self.fields if not each.is_masked}
@@ -342,7 +342,7 @@ class FormState:
 
     def _load_draft(self) -> bool:
         draft_texts, earlier_texts = _parse_texts(self.form_draft.text), _parse_texts(self.form_draft.earlier_base)
-        self.may_be_sent = FORM in draft_texts
+        self.may_have_been_sent = FORM in draft_texts
         for each in self.fields:
             self.texts[each.name] = draft_texts.get(each.name, self.texts[each.name])
         if text := self.editor_draft.text:
@@ -361,10 +361,10 @@ class FormState:
 
     @property
     def draft_json(self) -> str:
-        """JSON with the changed texts, and a mark if `may_be_sent`. Empty if nothing changed or the form was sent."""
+        """JSON with the changed texts, and a mark if `may_have_been_sent`. Empty if nothing changed or the form was sent."""
         fields = () if self._was_sent else self.fields
         changed_texts = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
-        mark = {FORM: "may be sent"} if self.may_be_sent else {}
+        mark = {FORM: "may be sent"} if self.may_have_been_sent else {}
         return json.dumps({**changed_texts, **mark}, ensure_ascii=False) if changed_texts else ""
 
     def save_draft(self) -> None:
@@ -426,12 +426,12 @@ class FormState:
             report_progress(self.form.progress_notice)
         except (ApiError, NotSendable) as error:
             return self._add_error(str(error))
-        self.may_be_sent = True
+        self.may_have_been_sent = True
         self.save_draft()
         try:
             response = await live.write(operation)
         except ApiError as error:
-            self.may_be_sent = error.outcome is Outcome.UNKNOWN
+            self.may_have_been_sent = error.outcome is Outcome.UNKNOWN
             self.save_draft()
             if isinstance(error, NotFound):
                 self._uploads.clear()  # The next attempt uploads again, because the server may have deleted the uploaded files.

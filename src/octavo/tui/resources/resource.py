@@ -391,7 +391,7 @@ def names_by_id(response: Any) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class LoadedItems:
+class LoadedChoices:
     """The choices that are loaded so far for a form field."""
 
     choices: Sequence[Choice[str]]
@@ -430,7 +430,7 @@ class ReferenceList:
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
-    async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
+    async def load(self, shell: Shell, op: Operation[Any]) -> LoadedChoices:
         """Load at most `MAX_ITEMS` choices with `op`. Raises ApiError for page 1, and returns errors of later pages."""
         live = shell.session.live
         value, error = await live.fetch(op), None
@@ -439,7 +439,7 @@ class ReferenceList:
             snapshot = live.peek(op)
             value, error = snapshot.value or value, snapshot.error
         choices = [self.choice_of(item) for item in self.items_in(value)]
-        return LoadedItems(choices, getattr(value, "next", None) is None, error)
+        return LoadedChoices(choices, getattr(value, "next", None) is None, error)
 
 
 ListFactory = Callable[[Shell, Arguments], ReferenceList]

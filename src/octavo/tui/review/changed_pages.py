@@ -293,7 +293,7 @@ class DiffCache:
         self._background: set[DiffKey] = set()
         """Keys of the comparisons that no view waits for."""
         self._queue: deque[ChangedPage] = deque()
-        self._running_compares = 0
+        self._running_loads = 0
         """Number of calls of `load_diff` that have not returned yet."""
         self._compared_keys: dict[str, DiffKey] = {}
         """Key of the last compared diff of each page, by page key. `prefetch` does not compare this diff again."""
@@ -334,7 +334,7 @@ class DiffCache:
         """Return the diff of `page`. No background comparison starts while this call runs. Raises ApiError."""
         if (comparison := self.cached(page)) is not None:
             return comparison
-        self._running_compares += 1
+        self._running_loads += 1
         task = self._start(page)
         try:
             self._background.discard(_diff_key(page))
@@ -348,7 +348,7 @@ class DiffCache:
             task.cancel()
             raise
         finally:
-            self._running_compares -= 1
+            self._running_loads -= 1
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
@@ -364,7 +364,7 @@ class DiffCache:
         self.prefetch(pages)
 
     def _start_next(self) -> None:
-        while not self._running_compares and self._queue and len(self._tasks) < MAX_PARALLEL:
+        while not self._running_loads and self._queue and len(self._tasks) < MAX_PARALLEL:
             page = self._queue.popleft()
             if not self._is_compared(page) and _diff_key(page) not in self._tasks:
                 self._background.add(_diff_key(page))
@@ -399,7 +399,7 @@ class DiffCache:
             *(self._text(op, _diff_key(page)) for op in self._version_operations(page))
         )
         comparison = await asyncio.to_thread(compare, before, after)
-        if self._running_compares or self._cached_length() + _length(comparison) <= MAX_TEXT:
+        if self._running_loads or self._cached_length() + _length(comparison) <= MAX_TEXT:
             self._cache[_diff_key(page)] = comparison
         self.sizes[page.key] = comparison.diff.size
         self.kind_counts[page.key] = comparison.kind_counts
