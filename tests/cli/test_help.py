@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gettext
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from octavo.cli.commands import COMMANDS
 from octavo.cli.help import format_man_page
 from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
+from tests.call_counter import CallCounter
 from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo
 
@@ -53,6 +55,12 @@ def test_help_in_a_pipe_loads_neither_textual_nor_the_operations(arguments: list
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_parser_looks_for_no_translations_on_disk(octavo: Octavo) -> None:
+    with CallCounter(gettext.find) as counter:
+        assert octavo("review", "--help").out.startswith("usage: ")
+    assert not counter.counts
 
 
 @pytest.mark.before_release("60")

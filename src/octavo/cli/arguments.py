@@ -15,6 +15,7 @@ from octavo.cli.commands import COMMANDS, CliCommand, fields_by_kind, load_comma
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.settings.file import did_you_mean
 
+argparse._ = str  # type: ignore[attr-defined]  # Octavo is in English, and the search for translations takes long.
 COMPLETE = "__complete"
 """The hidden command that completion scripts run."""
 _CHOICE = r"[\w-]+"
