@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -188,18 +188,19 @@ def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
     # The pattern is matched last, because comparing the fixed parts is faster.
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
-        for spec in tuple(SPECS.values())  # Another thread may add operations.
-        if not spec.repeats_request
-        for route, ends in _fixed_parts(spec)
-        if path.startswith(ends[0]) and path.endswith(ends[-1]) and (match := _pattern(route.path).fullmatch(path))
+        for route, start, end in _routes_of_all(len(SPECS))
+        if path.startswith(start) and path.endswith(end) and (match := _pattern(route.path).fullmatch(path))
     ]
     return sorted(matching_routes, key=lambda each: each[0].path.count("{"))
 
 
-@cache
-def _fixed_parts(spec: Spec) -> list[tuple[Route, list[str]]]:
-    """Return the routes of an operation, each with the fixed parts of its path."""
-    return [(route, _NAME.split(route.path)[::2]) for route in routes(spec)]
+@lru_cache(maxsize=1)
+def _routes_of_all(_count: int) -> list[tuple[Route, str, str]]:
+    """Return all routes, each with the first and last fixed part of its path. `_count` is the number of operations,
+    which a later import increases."""
+    specs = [spec for spec in tuple(SPECS.values()) if not spec.repeats_request]  # Another thread may add operations.
+    paths = [(route, _NAME.split(route.path)[::2]) for spec in specs for route in routes(spec)]
+    return [(route, parts[0], parts[-1]) for route, parts in paths]
 
 
 @cache
