@@ -308,11 +308,12 @@ class Run:
 
     async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = MAX_WAIT_SECONDS) -> None:
         """Wait until `holds` returns True, and then until the app is idle. Fails after `longest` seconds."""
+        is_reached = False
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest):
-                while not holds():
+                while not (is_reached := holds()):
                     await self.pilot.pause(0.015)
-        assert holds(), f"Did not {what or 'reach the expected state'}. Notices: {self.said}\n{self.text}"
+        assert is_reached, f"Did not {what or 'reach the expected state'}. Notices: {self.said}\n{self.text}"
         await self.settle(longest)
 
     def accept(self) -> None:
