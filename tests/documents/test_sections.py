@@ -132,7 +132,10 @@ def test_long_section_is_split() -> None:
     "text",
     [
         *("[" * 50_000, "<" * 50_000, "{%" * 50_000, "*`~" * 30_000, "![](" * 20_000, "> " * 50_000, "- " * 50_000),
-        *("#" * 90_000, "\n" * 90_000, "=\n" * 50_000, "a\n=\n" * 30_000, "```\n" * 30_000, "&" * 90_000),
+        *("#" * 20_000, "\n" * 90_000, "=\n" * 10_000, "a\n=\n" * 6_000, "```\n" * 6_000, "&" * 90_000),
+        # Four times or more as long, and slow because of their many headings and blocks.
+        *(pytest.param(text, marks=pytest.mark.long) for text in ("#" * 90_000, "=\n" * 50_000, "a\n=\n" * 30_000)),
+        pytest.param("```\n" * 30_000, marks=pytest.mark.long),
     ],
 )
 def test_hostile_text_is_split_without_backtracking(text: str) -> None:
