@@ -7,9 +7,12 @@ Measured with 380 tests of journeys and widgets, which take 47 s of processor ti
 | clocks, selector of the event loop, `asyncio.wrap_future`, `Writer.submit` | skips time in which nothing can happen | 242 s |
 | `Compositor.render_update` | renders changes, but makes no output for a terminal; journeys render only lists, trees and pages | 64 s of processor time |
 | `KeyBar.before_paint` | computes key bars of journeys only when a test looks | 50 % more key bars |
+| `_Bar._repaint_if_changed` | computes top bars of journeys only when a test looks | 2 % more processor time |
 | `Pilot._wait_for_screen`, its intervals | waits only for widgets with messages, and checks more often | 62 s of processor time |
 | `Stylesheet._parse_rules` | parses each source of CSS once for all apps | 20 ms more of processor time for each app |
 | `RuleSet.__hash__` | hashes the rules of CSS without Python code | 14 % more of processor time for CSS |
+| `_count_parameters` | counts the parameters of functions without `inspect.signature` | 1.3 % more of processor time |
+| `_strip_control_codes` | translates only texts with control codes | 1.2 % more of processor time |
 
 A skip moves `time.monotonic` and `time.perf_counter` forward by the time until the next timer. All timers run in their order
 and at their time on these clocks. Nothing is skipped while a thread works for the event loop, while a socket or pipe is open,
@@ -27,9 +30,11 @@ from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import wraps
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import FunctionType
 from typing import Any, TypeVar
 
-from textual import _wait
+from textual import _callback, _wait, content
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual._queue import Queue
@@ -54,6 +59,7 @@ module does not know, so the rest of it is real."""
 _monotonic, _perf_counter = time.monotonic, time.perf_counter
 _wrap_future = asyncio.wrap_future
 _wait_for_screen = Pilot._wait_for_screen
+_count_all_parameters, _strip_control_codes = _callback._count_parameters, content._strip_control_codes
 _parse_rules, _set_variables_of = Stylesheet._parse_rules, Stylesheet.set_variables
 _rules: dict[tuple[tuple[str, str], ...], LRUCache[Any, Any]] = {}
 """The parsed sources of CSS, by the variables of the first theme. Rules of other themes are not shared."""
@@ -151,19 +157,29 @@ def _is_idle(pump: MessagePump) -> bool:
 def painting_delayed() -> Iterator[None]:
     """Paint nothing meanwhile, except when `paint` is called. Journeys look only at idle apps."""
     global _is_painting_delayed
-    from octavo.tui.widgets.bars import KeyBar  # lazy: imports clocks, which this module replaces first
+    from octavo.tui.core.view import _Bar  # lazy: imports clocks, which this module replaces first
+    from octavo.tui.widgets.bars import KeyBar  # lazy: as above
 
     before, _is_painting_delayed = _is_painting_delayed, True
-    before_paint = KeyBar.before_paint
+    before_paint, repaint_if_changed = KeyBar.before_paint, _Bar._repaint_if_changed
     KeyBar.before_paint = _compute_nothing  # type: ignore[assignment, method-assign]  # for all key bars
+    _Bar._repaint_if_changed = _repaint  # type: ignore[assignment, method-assign]  # for all top bars and status bars
     try:
         yield
     finally:
-        _is_painting_delayed, KeyBar.before_paint = before, before_paint  # type: ignore[method-assign]  # the original
+        _is_painting_delayed = before
+        KeyBar.before_paint, _Bar._repaint_if_changed = before_paint, repaint_if_changed  # type: ignore[method-assign]  # the originals
 
 
 def _compute_nothing(_: Widget) -> None:
     """Do nothing: a key bar is also computed when the screen is rendered."""
+
+
+def _repaint(bar: Any) -> None:
+    """Compute a bar again when the screen is next rendered, whether its text has changed or not."""
+    if not bar._needs_paint:
+        bar._needs_paint = True
+        bar.refresh()
 
 
 def paint(screen: Screen[object]) -> None:
@@ -203,6 +219,20 @@ def _render_changes(
             widget.render_lines(region.intersection(clip) - region.offset)
 
 
+def _count_parameters(function: Any) -> int:
+    """Count the parameters of a function or method as Textual does."""
+    plain = getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType) or hasattr(plain, "__wrapped__") or hasattr(plain, "__signature__"):
+        return _count_all_parameters(function)
+    code = plain.__code__
+    count = code.co_argcount + code.co_kwonlyargcount - (plain is not function)
+    return count + bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+
+
+def _strip_any_control_codes(text: str) -> str:
+    return text if text.isprintable() else _strip_control_codes(text)
+
+
 @wraps(_parse_rules)
 def _share_rules(stylesheet: Stylesheet, *source: Any, **options: Any) -> list[RuleSet]:
     """Parse a source of CSS, unless another app with the first theme has parsed it."""
@@ -230,4 +260,6 @@ Pilot._wait_for_screen = _wait_for_busy_widgets  # type: ignore[assignment, meth
 Compositor.render_update = _render_changes  # type: ignore[assignment]  # for all apps
 Stylesheet._parse_rules = _share_rules  # type: ignore[assignment, method-assign]  # for all apps
 Stylesheet.set_variables = _set_variables  # type: ignore[assignment, method-assign]  # for all apps
+_callback._count_parameters = _count_parameters  # type: ignore[assignment]  # for all callbacks
+content._strip_control_codes = _strip_any_control_codes  # type: ignore[assignment]  # Textual passes no table
 RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]  # for all apps
