@@ -1751,3 +1751,18 @@ def test_renumbered_headings_after_a_removal_are_changes(form: str, gone: int) -
         assert len(changed) == 1
         assert changed[0].endswith(SENTENCES[gone])
         check_rebuilt_pages(found, old, new)
+
+
+@pytest.mark.parametrize(
+    "signature", ["`berthOf(address owner, uint256 number of the pier) → string`", "berthOf(owner, pier)"]
+)
+def test_heading_that_loses_its_parameters_is_changed(signature: str) -> None:
+    def page(heading: str, body: str) -> str:
+        return f"# Page\n\n{SENTENCE}\n\n### {heading}\n\n{body}\n\n### Last\n\nDone.\n"
+
+    pages = page(signature, "No description"), page("berthOf", "```\nfunction berthOf(\n) external\n```")
+    for before, after in (pages, pages[::-1]):
+        old, new = parse(before), parse(after)
+        found = diff(old, new)
+        assert "~ heading" in lines(found)
+        check_rebuilt_pages(found, old, new)

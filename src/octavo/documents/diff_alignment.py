@@ -56,7 +56,7 @@ _COMPATIBLE_KINDS = {
         ("code", "paragraph"),
     )
 }
-_KINDS_OF_ANY_LENGTH = kinds_with("any length")
+_KINDS_OF_ANY_LENGTH = kinds_with("any length") | {"heading"}
 _PART_KINDS = kinds_with("part")
 _SERIES_KINDS = kinds_with("series")
 _CONTAINER_KINDS = kinds_with("container") - {"item", "task"}
@@ -279,7 +279,7 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind == new_kind == "heading" and score < _MIN_HEADING_SIMILARITY:
         title, other = fold(old_text), fold(new_text)  # Ignore case, for changes such as “Api” to “API”.
         score = max(score, text_similarity(title, other, at_least=0.8))
-        shorter, longer = sorted((re.findall(r"[^\s.,:?!]+", each) for each in (title, other)), key=len)
+        shorter, longer = sorted((re.findall(r"[^\s.,:?!()]+", each) for each in (title, other)), key=len)
         if shorter and longer[: len(shorter)] == shorter:
             score = max(score, _MIN_HEADING_SIMILARITY)
         elif score < _MIN_HEADING_SIMILARITY and set(shorter).isdisjoint(longer):
