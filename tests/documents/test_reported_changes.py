@@ -1766,3 +1766,18 @@ def test_heading_that_loses_its_parameters_is_changed(signature: str) -> None:
         found = diff(old, new)
         assert "~ heading" in lines(found)
         check_rebuilt_pages(found, old, new)
+
+
+@pytest.mark.parametrize("start", ["", "Begin with the list of the boats.\n\n"])
+def test_new_section_before_a_section_with_the_same_heading_is_added(start: str) -> None:
+    def page(section: str, body: str, hour: str) -> str:
+        return f"# Page\n\n{section}## Example\n\n{body}{SENTENCE}\n\n## Last\n\nThe gate is closed at {hour}.\n"
+
+    section = f"An introduction.\n\n## Example\n\n{OTHER}\n\n## Tables\n\n"
+    pages = page("", start, "eight"), page(section, "", "nine")
+    for (before, after), sign in ((pages, "+"), (pages[::-1], "-")):
+        old, new = parse(before), parse(after)
+        found = diff(old, new)
+        texts = ["paragraph An introduction.", "heading Example", f"paragraph {OTHER}", "heading Tables"]
+        assert lines(found)[1:5] == [f"{sign} {text}" for text in texts]
+        check_rebuilt_pages(found, old, new)

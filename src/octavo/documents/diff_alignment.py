@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence, Set
+from itertools import product
 from typing import NamedTuple
 
 from octavo.api.folding import fold
@@ -74,6 +75,7 @@ def align(old: Sequence[Node], new: Sequence[Node], moved_look_ids: Set[int] = f
     whose `look_id` is in `moved_look_ids` is only paired with a block that looks the same."""
     pairs: list[Pair] = []
     ranges = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
+    ranges = _join_headings_to_sections(ranges, old, new)
     gaps = [each for each in ranges if not each.equal]
     movable_ids = movable_look_ids(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]], [node for gap in gaps for node in new[gap.j1 : gap.j2]]
@@ -140,6 +142,29 @@ def _join_around_short_matches(
             diff_range = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
         joined_ranges.append(diff_range)
     return joined_ranges
+
+
+def _join_headings_to_sections(
+    ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
+) -> Sequence[DiffRange]:
+    """Return `ranges`, in which an equal heading before a gap may be paired with the last heading in the gap instead: if
+    both have the same text, and only one version has headings in the gap. So the heading stays with its section."""
+    result: list[DiffRange] = []
+    for index, gap in enumerate(ranges):
+        if not gap.equal and 0 < index < len(ranges) - 1 and old[gap.i1 - 1].kind == "heading":
+            start_i, start_j = gap.i1 - 1, gap.j1 - 1
+            i = max(each for each in range(start_i, gap.i2) if old[each].kind == "heading")
+            j = max(each for each in range(start_j, gap.j2) if new[each].kind == "heading")
+            is_in_one = (i == start_i) != (j == start_j) and old[i].text == new[j].text
+            texts = (old[gap.i1 : gap.i2], new[gap.j1 : j]) if i == start_i else (old[gap.i1 : i], new[gap.j1 : gap.j2])
+            is_small = len(texts[0]) * len(texts[1]) <= _MAX_COMPARED
+            # A similar text would be shown as removed and added if its section moved away.
+            if is_in_one and is_small and not any(similarity(*each) >= MIN_SIMILARITY for each in product(*texts)):
+                result[-1] = result[-1]._replace(i2=start_i, j2=start_j)
+                result += [DiffRange(False, start_i, i, start_j, j), DiffRange(True, i, i + 1, j, j + 1)]
+                gap = DiffRange(False, i + 1, gap.i2, j + 1, gap.j2)
+        result.append(gap)
+    return result
 
 
 def _renumbered_ranges(
