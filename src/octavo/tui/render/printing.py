@@ -40,20 +40,30 @@ def _printable_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield the blocks for printing: each tab is in a separate `tabs` block, and code is wrapped."""
     for block in blocks:
         children = tuple(_printable_blocks(block.children))
-        attrs = {**block.attrs, "wrap": True} if block.kind == "code" else block.attrs
         for group in [(tab,) for tab in children] if block.kind == "tabs" else [children]:
-            yield block._replace(children=group, attrs=attrs)
+            yield _with_wrapped_code(block)._replace(children=group)
 
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
     """Return the changes of a page as text for a terminal of `columns` cells, with `context` unchanged blocks around
-    each change. Without `colors`, text has only styles such as bold. Empty if nothing changed."""
+    each change. Changed blocks are expanded, and code is wrapped. Without `colors`, text has only styles such as bold. Empty if nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, MAX_TEXT_WIDTH), split=False)
-    layout = LayoutContext(styles, ViewState(), render_block)
+    keys = (block.key for page in (comparison.old, comparison.new) for block in page.walk())
+    layout = LayoutContext(styles, ViewState(expanded=dict.fromkeys(keys, True)), _render_with_wrapped_code)
     chunks = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
-    lines = [line for chunk in chunks.build() for line in render_diff_chunk(layout, chunk, side_widths)]
+    # The label of a collapsed chunk also names the key that expands it.
+    printed_chunks = (each._replace(kind="label") if each.kind == "collapsed" else each for each in chunks.build())
+    lines = [line for chunk in printed_chunks for line in render_diff_chunk(layout, chunk, side_widths)]
     return _text_of(lines, has_escapes=True)
+
+
+def _render_with_wrapped_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    return render_block(context, _with_wrapped_code(block), width)
+
+
+def _with_wrapped_code(block: Block) -> Block:
+    return block._replace(attrs={**block.attrs, "wrap": True}) if block.kind == "code" else block
 
 
 def _text_of(lines: Iterable[Line], *, has_escapes: bool) -> str:
