@@ -22,7 +22,8 @@ from octavo.tui.core.view import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.textual_internals import painted_rows
-from octavo.tui.widgets import short_texts
+from octavo.tui.widgets import bars, short_texts
+from octavo.tui.widgets.commands import ActiveCommand, key_bar
 from tests.journeys.faulty_server import Fault, FaultyServer
 from tests.journeys.stage import Run, Stage
 from tests.journeys.used_computer import new_stage, stage, used_folders
@@ -358,3 +359,17 @@ async def test_demo_label_is_shown_at_every_width(stage: Stage, width: int, view
         await run.see("DEMO")
         assert "DEMO" in run.lines[0]
         assert "●" in run.lines[0], "the state of the connection must be visible too"
+
+
+async def test_new_key_bar_computes_its_commands_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[object] = []
+
+    def count(screen: Screen[Any]) -> list[ActiveCommand]:
+        computed.append(screen)
+        return key_bar(screen)
+
+    async with stage.play() as run:
+        monkeypatch.setattr(bars, "key_bar", count)
+        await run.press("question_mark")
+        await run.see("Help")
+        assert computed.count(run.app.screen) == 1

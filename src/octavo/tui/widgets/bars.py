@@ -94,7 +94,7 @@ class KeyBar(Widget):
         super().__init__()
         self._command_spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown_commands: list[ActiveCommand] = []
-        self._is_outdated = False
+        self._is_outdated = True
         """True if key bindings may have changed since the commands were last computed."""
 
     def on_mount(self) -> None:
@@ -111,7 +111,8 @@ class KeyBar(Widget):
         # Textual often announces unchanged bindings, so compare. A screen that is being removed has incomplete widgets.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
-            if key_bar(self.screen) != self._shown_commands:
+            commands_before, self._shown_commands = self._shown_commands, key_bar(self.screen)
+            if self._shown_commands != commands_before:
                 self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -119,9 +120,8 @@ class KeyBar(Widget):
         return super().render_lines(crop)
 
     def render(self) -> RenderResult:
-        commands = self._shown_commands = key_bar(self.screen)
-        help_command = next((command for command in commands if command.id == _HELP), None)
-        other_commands = [command for command in commands if command.id != _HELP]
+        help_command = next((command for command in self._shown_commands if command.id == _HELP), None)
+        other_commands = [command for command in self._shown_commands if command.id != _HELP]
         help_label = self._label([help_command]) if help_command else Content("")
         free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_command else 0)
         line = Content(" ")
