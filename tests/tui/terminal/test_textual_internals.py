@@ -15,9 +15,13 @@ from typing import NamedTuple
 
 import pytest
 from rich.segment import Segment
+from textual._compositor import Compositor
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
+from textual.events import Resize
+from textual.geometry import Size
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.tui.terminal import replaced_parts, textual_internals
@@ -238,12 +242,15 @@ def test_changed_parts_of_textual_are_not_replaced(change: str) -> None:
 
 
 class CountingPane(Static):
-    """A pane that counts its resizes."""
+    """A pane that counts its resizes and how often it is prepared for painting."""
 
-    resizes = 0
+    resizes = preparations = 0
 
     def on_resize(self) -> None:
         self.resizes += 1
+
+    def before_paint(self) -> None:
+        self.preparations += 1
 
 
 class PaneBelowScrollApp(App[None]):
@@ -268,3 +275,37 @@ async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
         await pilot.pause()
         pane.display = True
         await until(pilot, lambda: pane.resizes == 1)
+
+
+async def test_resize_to_the_same_size_does_not_lay_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out: list[object] = []
+    lay_out = Compositor.reflow
+
+    def count(compositor: Compositor, parent: Widget, size: Size) -> object:
+        laid_out.append(parent)
+        return lay_out(compositor, parent, size)
+
+    monkeypatch.setattr(Compositor, "reflow", count)
+    app = PaneBelowScrollApp()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        laid_out.clear()
+        app.screen.post_message(Resize(app.size, app.size))
+        await pilot.pause()
+        assert laid_out == []
+        await pilot.resize_terminal(60, 20)
+        await until(pilot, lambda: app.screen in laid_out)
+
+
+async def test_batched_updates_prepare_no_widget_for_painting() -> None:
+    app = PaneBelowScrollApp()
+    async with app.run_test() as pilot:
+        pane = app.query_one(CountingPane)
+        await pilot.pause()
+        pane.preparations = 0
+        with app.batch_update():
+            pane.refresh()
+            await pilot.resize_terminal(60, 20)
+            await until(pilot, lambda: app.screen.outer_size == (60, 20))
+            assert pane.preparations == 0
+        await until(pilot, lambda: pane.preparations > 0)

@@ -111,9 +111,9 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 
 @replaces(Compositor, "update_widgets", 0x675D3A84)
 def _update_before_paint(original: Callable[..., None], compositor: Compositor, widgets: set[Widget]) -> None:
-    """Call `before_paint` of each widget that has this method and is about to be painted."""
+    """Call `before_paint` of each widget that has this method and is about to be painted, unless updates are batched."""
     for widget in widgets:
-        if hasattr(widget, "before_paint"):
+        if hasattr(widget, "before_paint") and not widget.app._batch_count:
             widget.before_paint()
     original(compositor, widgets)
 
@@ -215,6 +215,13 @@ def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) ->
             screen._repaint_required = current._repaint_required = False
             current._dirty_widgets.add(current)
             current.check_idle()
+
+
+@replaces(Screen, "_screen_resized", 0x77FF0FD5)
+def _lay_out_new_size(original: Callable[..., None], screen: Screen[Any], size: Size) -> None:
+    """Lay out a screen if its size has changed. Textual would lay out each new screen two or three times."""
+    if screen._size != size:
+        original(screen, size)
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
