@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.page_loading import PageLoaded, PageParse
+from octavo.tui.reader import page_loading
+from octavo.tui.reader.page_loading import PageLoaded, PageLoader, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout_context import ViewState
 from octavo.tui.render.virtual_lines import MAX_KEPT_LINES
@@ -45,6 +49,43 @@ async def test_page_of_one_long_block_is_shown_before_it_is_laid_out(monkeypatch
         app.pane.show_markdown("Many words. " * 20_000, key="p")
         assert "Many words." in screen(app.pane)
         assert app.pane.viewport.virtual_lines.estimated_count > 0
+
+
+class StoppedLoader(PageLoader):
+    """A loader that begins late, and then stops after the first block while `is_stopped` is set."""
+
+    is_stopped = True
+
+    def parse_and_show(self, parse: PageParse) -> Iterator[None]:
+        time.sleep(0.1)
+        for step in super().parse_and_show(parse):
+            yield step
+            while self.is_stopped:
+                yield
+                time.sleep(0.001)
+
+
+class StoppedPageApp(PaneApp[PageView]):
+    """An app that opens a page of one long block when it starts."""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.pane.loader = StoppedLoader(self.pane, self.pane.contents, self.pane.navigation)
+        self.pane.show_markdown("# Long\n\n" + "Many words. " * 2_000, title="Long", key="p")
+
+
+async def test_title_is_shown_before_a_long_block_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_loading, "PARSER_START_WAIT", 60.0)
+    app = StoppedPageApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        assert "Long" in screen(app.pane)
+        assert "Many words." not in screen(app.pane)
+        assert isinstance(app.pane.loader, StoppedLoader)
+        app.pane.loader.is_stopped = False
+        while "Many words." not in screen(app.pane):
+            await pilot.pause()
+        assert screen(app.pane).count("Long") == 1
 
 
 @pytest.mark.before_release

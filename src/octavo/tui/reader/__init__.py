@@ -37,12 +37,14 @@ How a page of 1 MB gets on screen:
    `OpenSpace._show_page` gets the response, and `show_page` calls `PageView.show_markdown`, which calls `PageLoader.load`.
 2. `load` begins the work in the background thread (`terminal/polite_thread.py`): `PageParse.steps` parses the Markdown
    block by block and splits the blocks into chunks. After a key is read, the thread pauses until a frame is written, but
-   at most 0.1 seconds. A page below 6,000 characters is parsed in `load`, without the thread.
+   at most 0.2 seconds. A page below 6,000 characters is parsed in `load`, without the thread.
 3. After 24 blocks, the first screen is ready. It has more blocks if a position is restored.
 4. `load` blocks the event loop for at most 20 ms, until the first screen is ready:
    - If it is ready, `load` shows it (`PageLoader._show`).
    - If not, `LinePainter.keep_frame` keeps the old frame for at most 60 ms, and `PageLoader._show_first_screen` shows the
      first screen when it is ready. Until then, keys that move wait in `ScrollWidget.waiting_commands`.
+   - Before the first frame of the app, `load` also waits for the first block (100 ms at most). If the first screen is
+     still not ready, `load` shows the blocks that are parsed (`PageParse.beginning`).
 5. `PageLoader._show_chunks` gives the chunks to `PageContents` and calls `Reader.reset_lines`, which makes `VirtualLines` of
    them, with estimated heights and no lines (`render/virtual_lines.py`).
 6. `VirtualLines.lines` renders a chunk when its lines are first needed. `reset_lines` renders the chunks in view, because

@@ -26,6 +26,9 @@ FIRST_BLOCKS = 24
 FIRST_SCREEN_WAIT = 0.06
 """Maximum seconds for which the previous page stays visible while the first screen is parsed. Also the maximum time to
 parse up to the block of the last reading position."""
+PARSER_START_WAIT = 0.1
+"""Maximum extra seconds to wait for the first block before the first frame, because an empty frame would delay the text.
+The import of the parser takes most of this time."""
 
 
 class PageLoaded(Message):
@@ -57,21 +60,26 @@ class PageParse:
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.view_state = markdown, head, key, view_state
         self._restore_key = restore_key
+        self._parse: IncrementalParse | None = None
+        """None until the thread has imported the parser."""
         self._chunks: list[PageChunk] = []
         self._split_count = 0
         """Number of blocks that are already split into chunks."""
         self.first_screen: ParsedPage | None = None
         """The beginning of the page. None until enough of the page is parsed."""
         self.whole_page: ParsedPage | None = None
+        self.has_begun = threading.Event()
+        """Event that is set when the first block is parsed."""
         self.is_ready = threading.Event()
         """Event that is set when `first_screen` or `whole_page` is available."""
 
     def steps(self) -> Iterator[None]:
         """Parse into `first_screen` and `whole_page`. Yields after each block or chunk, so that the work can pause."""
-        parse = IncrementalParse(self.markdown)
+        parse = self._parse = IncrementalParse(self.markdown)
         deadline = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
         for block in parse.read():
+            self.has_begun.set()
             if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > deadline):
                 self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
             is_enough = not self._restore_key and len(parse.blocks) >= first_count
@@ -79,7 +87,17 @@ class PageParse:
                 self._set_first_screen((yield from self._split(parse)))
             yield
         self.whole_page = yield from self._split(parse)
+        self.has_begun.set()
         self.is_ready.set()
+
+    def beginning(self, *, is_empty: bool) -> ParsedPage:
+        """Return the page as far as it is parsed. Return an empty page if `is_empty`, or while the parser has not reached
+        the position to restore."""
+        if is_empty or self._parse is None or self._restore_key:
+            return ParsedPage(EMPTY_PAGE, [])
+        document = self._parse.document
+        blocks = blocks_with_title(document.blocks, self.head, is_complete=False)
+        return ParsedPage(document, [*split_into_chunks(blocks)])
 
     def _set_first_screen(self, page: ParsedPage) -> None:
         self.first_screen = page
@@ -143,6 +161,8 @@ class PageLoader:
                 pass
         else:
             self._work = background_thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
+            if not (is_shown or self.pane.viewport.was_painted):
+                background_thread.wait(parse.has_begun, PARSER_START_WAIT)
             if not is_shown:
                 background_thread.wait(parse.is_ready)
         if parse.whole_page is not None:
@@ -154,7 +174,8 @@ class PageLoader:
         if not is_shown:
             if parse.first_screen is None:
                 self.pane.painter.keep_frame(FIRST_SCREEN_WAIT)
-            self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.view_state, is_complete=False)
+            beginning = parse.first_screen or parse.beginning(is_empty=self.pane.viewport.was_painted)
+            self._show(beginning, head, key, parse.view_state, is_complete=False)
 
     def parse_and_show(self, parse: PageParse) -> Iterator[None]:
         """Parse a page in the background thread. Yield after each step. The event loop shows the page in two parts."""
@@ -238,8 +259,9 @@ class PageLoader:
         return self._current_parse is not None
 
     def _show_first_screen(self, parse: PageParse) -> None:
-        if parse is self._current_parse and parse.first_screen is not None and not self.contents.page_chunks:
-            self._show_chunks(parse.first_screen, is_complete=False)
+        page = parse.first_screen
+        if parse is self._current_parse and page is not None and len(page.chunks) > len(self.contents.page_chunks):
+            self._show_chunks(page, is_complete=False)
             self.pane.run_waiting_commands()
 
     def _show_rest(self, parse: PageParse) -> None:
@@ -256,7 +278,7 @@ class PageLoader:
             self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()
-            elif shown_count:
+            elif shown_count and page.chunks:
                 pane.viewport.append_chunks(page.chunks[shown_count:])
             else:
                 pane.reset_lines()

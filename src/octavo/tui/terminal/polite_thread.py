@@ -8,7 +8,7 @@ from contextvars import copy_context
 
 THREAD_WAIT = 0.02
 """Seconds for which the event loop waits for a result of the background thread before going on without it."""
-_MAX_FRAME_WAIT = 0.1
+_MAX_FRAME_WAIT = 0.2
 """Maximum seconds for which the background thread pauses until a frame is written."""
 _is_written = threading.Event()
 _is_written.set()
@@ -78,11 +78,11 @@ class PoliteThread:
             self._has_work.notify()
         return work
 
-    def wait(self, is_done: threading.Event) -> bool:
-        """Block the event loop until `is_done` is set, but at most `THREAD_WAIT` seconds. Return True if it is set.
-        Otherwise, the thread pauses before its next step, because the event loop will now paint a frame."""
+    def wait(self, is_done: threading.Event, extra_seconds: float = 0.0) -> bool:
+        """Block the event loop until `is_done` is set, but at most `THREAD_WAIT` and `extra_seconds`. Return True if it
+        is set. Otherwise, the thread pauses before its next step, because the event loop will now paint a frame."""
         on_frame_written()
-        if not is_done.wait(THREAD_WAIT):
+        if not is_done.wait(THREAD_WAIT + extra_seconds):
             expect_frame()
         return is_done.is_set()
 
