@@ -84,6 +84,19 @@ def test_logout_deletes_the_key_and_keeps_drafts(octavo: Octavo, server_url: str
     state.close()
 
 
+@pytest.mark.usefixtures("key_on_stdin")
+def test_logout_that_cannot_delete_drafts_says_that_the_key_is_deleted(
+    octavo: Octavo, server_url: str, tmp_path: Path
+) -> None:
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
+    (tmp_path / "state" / "state.db").unlink(missing_ok=True)
+    (tmp_path / "state" / "state.db").mkdir(parents=True)  # SQLite cannot open a folder.
+    ran = octavo("auth", "logout", "--drafts")
+    assert ran.code == 1
+    assert f"octavo: Signed out of {server_url} (profile default), but some drafts remain: " in ran.err
+    assert not files_with_key(tmp_path)
+
+
 def test_logout_without_an_account_ends_as_not_signed_in(octavo: Octavo) -> None:
     ran = octavo("auth", "logout")
     assert (ran.code, ran.out, ran.err) == (4, "", "octavo: You are not signed in. Run: octavo auth login\n")

@@ -101,3 +101,14 @@ def running_server(home: Path) -> Iterator[None]:
 def test_reset_is_refused_while_the_demo_is_served(home: Path) -> None:
     with running_server(home):
         assert_refused(home)
+
+
+def test_reset_that_cannot_delete_drafts_changes_nothing_and_says_so(home: Path) -> None:
+    (home / "state" / "state.db").mkdir(parents=True)  # SQLite cannot open a folder.
+    with demo(home, "--reset") as app:
+        assert app.end() == 1
+        app.look()
+        shown = " ".join(app.screen.split())
+    assert "octavo: " in shown
+    assert "Traceback" not in shown
+    assert has_comment(home)

@@ -41,7 +41,7 @@ def run_app(
     problems: list[str] = []
     try:
         session = _open_session(settings, options, choice, problems)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, NotSaved) as error:
         raise Failure(settings_module.error_in_words(error)) from error
     sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
     find_first_route = _route_finder(options, choice.ref) if choice.ref else None

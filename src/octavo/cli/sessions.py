@@ -140,10 +140,10 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
             "Could not reset the demo: it is open in another terminal. Quit Octavo there, then run octavo demo --reset again."
         )
     try:
-        folder.clear()
         for each in ("", *PEOPLE_BY_ROLE):
             delete_local_data(settings, demo_folder(settings, large=large, role=each).namespace)
             FirstPicture(settings.cache_folder, f"{folder.path.name} {each}".rstrip(), "").delete()
+        folder.clear()
     finally:
         unlock()
 

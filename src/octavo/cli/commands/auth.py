@@ -38,6 +38,7 @@ from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import DEFAULT_ORIGIN, host_of
 from octavo.client.profiles import Access, StorageNames, parse_token
 from octavo.client.signing_in import ProfileStatus, SignedIn
+from octavo.data.state_db import NotSaved
 from octavo.lazy_import import lazy
 from octavo.settings import Settings, error_in_words
 
@@ -252,7 +253,13 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
         raise Failure(str(error), _code_without_profile(profile_store)) from error
     accounts = StorageNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-    remains = _sign_out(settings, name, *accounts.earlier_names_of(name), deletes_drafts=options.drafts)
+    try:
+        remains = _sign_out(settings, name, *accounts.earlier_names_of(name), deletes_drafts=options.drafts)
+    except NotSaved as error:
+        profile = signed_out.profile
+        raise Failure(
+            f"Signed out of {profile.origin} (profile {profile.name}), but some drafts remain: {error}"
+        ) from error
     deleted = [] if signed_out.deletion_problem else ["API key"]
     deleted += [] if remains.cache_error else ["cached pages"]
     deleted_sentence = f" Deleted the {' and '.join(deleted)}." if deleted else ""
