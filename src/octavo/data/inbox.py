@@ -293,8 +293,6 @@ class _InboxBuild:
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
         return Inbox(rows, UnknownCounts(not self._my_id, **self._unknown_counts))
 
-    # Change requests
-
     def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
         reviews, requested_reviewers = self._data.reviews.get(at), self._data.requested_reviewers.get(at)
         is_own = is_mine(request, self._my_id)
@@ -378,8 +376,6 @@ class _InboxBuild:
             return None
         return "; the server will check the merge rules" if "unchecked" in states else ", ready to merge"
 
-    # Threads
-
     def _add_threads(self, at: Discussion, threads: Sequence[Comment]) -> None:
         request = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if request is None and isinstance(at, ChangeRequestRef):
@@ -440,8 +436,6 @@ class _InboxBuild:
             count > 0 and at not in self._data.threads for at, count in thread_counts
         )
 
-    # Writes and drafts of the user
-
     def _add_writes(self) -> None:
         for entry in self._data.entries:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
@@ -496,8 +490,6 @@ class _InboxBuild:
             key, DraftRef(draft.key), _title(draft.text), self._context(space_id, location), space_id
         )
         return self._rows[key]
-
-    # Titles and contexts
 
     def _add_reason(
         self, at: ChangeRequestRef, reason: InboxReason, reason_text: str, moment: datetime | None, stamp: str

@@ -249,8 +249,6 @@ class InboxLoader:
             current.cancel()
         self._live.syncer.drop(OWNER)
 
-    # Updates
-
     def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
         """Start `update`, and return the task that runs the updates. If an update is running, only plan `update` as the
         next update, and only if `update` is more important than the running and the planned update."""
@@ -359,8 +357,6 @@ class InboxLoader:
 
     def _on_write_done(self, entry: OutboxEntry) -> None:
         self._plan.finished.append(FinishedWrite(entry, self._live.now()))
-
-    # Rows
 
     @property
     def _build_delay(self) -> float:

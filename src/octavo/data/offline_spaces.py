@@ -207,8 +207,6 @@ class OfflineSpaces:
             self._unlock()
             self._unlock = None
 
-    # Downloading
-
     def _add_due(self, space_id: str, *, retries_refused: bool = False) -> None:
         self._due_ids[space_id] = retries_refused
         self._idle.clear()
@@ -339,8 +337,6 @@ class OfflineSpaces:
         old_space, self._spaces[space.id] = self._spaces.get(space.id), space
         if old_space != space:
             self.changed.notify()
-
-    # Other Octavo processes
 
     async def _try_become_downloader(self) -> bool:
         """Try to get the lock for downloads. Return False if another process has the lock and downloads."""

@@ -221,8 +221,6 @@ class SearchIndex:
         self._recreated = 0
         self._writer = Writer(self._connect_writer, "octavo index writer")
 
-    # Adding and removing documents
-
     def add(self, op: Operation[Any], value: Any) -> None:
         """Add a response to the index in the background, if searches cover this kind of response. New texts of a page,
         comment or change request replace the old texts."""
@@ -324,8 +322,6 @@ class SearchIndex:
             evicted_ids.append(number)
         _delete_with_replies(db, evicted_ids)
 
-    # Searching
-
     async def search(
         self,
         query: str,
@@ -355,8 +351,6 @@ class SearchIndex:
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
         """Return the texts of all replies in the index, by thread: its space or change request, and its ID."""
         return await asyncio.to_thread(self._read, _replies, {})
-
-    # The file
 
     def flush(self) -> None:
         """Wait until all updates are in the index. Blocks, so never call this on the event loop."""

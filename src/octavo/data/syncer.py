@@ -134,8 +134,6 @@ class Syncer(Generic[R]):
         self._change = asyncio.Event()
         """Set when a request starts or ends, or a sync ends. A new event then replaces it."""
 
-    # For callers and planners
-
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
         """Fetch a response, or wait for the running request for it. Raises ApiError."""
         if self._is_closed:
@@ -225,8 +223,6 @@ class Syncer(Generic[R]):
                 failures.append(LoadFailure(needed, version.error))
         return tuple(failures)
 
-    # Requests and the queue
-
     def is_current(self, url: str) -> bool:
         """Return whether the cached response at `url` is known to be current, because its fingerprint is unchanged."""
         needed_responses = [
@@ -271,8 +267,6 @@ class Syncer(Generic[R]):
             future.cancel()
         await self._tasks.close()
         self.notify_change()
-
-    # Syncs
 
     async def _sync(
         self, planner: Planner, state: _OwnerState, retries_refused: bool, last_sync: asyncio.Task[None] | None
@@ -386,8 +380,6 @@ class Syncer(Generic[R]):
         if not_due:
             await self._use_cached_responses(state, not_due)
         self.changed.notify(needed.owner)
-
-    # Requests
 
     def _may_start(self, rank: Rank) -> bool:
         waits_while_hidden = rank in (Rank.VISIBLE, Rank.LATER)

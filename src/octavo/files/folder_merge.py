@@ -136,8 +136,6 @@ class FolderMerge:
     def _last_pulled_text(self, file: TrackedFile | None) -> str | None:
         return self.folder.base_text(file.base_sha256) if file is not None and file.is_text else None
 
-    # Table of contents
-
     def _merge_summary(self) -> None:
         file, data = self.folder.files.get(SUMMARY), self.local.data.get(SUMMARY)
         base, local_entries = contents_of(self.folder, self.folder.files), self.local.entries
@@ -204,8 +202,6 @@ class FolderMerge:
             if entry.id in self.layout.paths:
                 entry.path = Path(self.layout.paths[entry.id])
         return merged_contents
-
-    # Files
 
     def _merge_text(self, incoming: IncomingFile) -> None:
         path, base = incoming.path, self._last_pulled_text(incoming.last_pulled)
@@ -330,8 +326,6 @@ class FolderMerge:
         else:
             self._removed_paths.add(path)
             self.result.deleted.append(path)
-
-    # Results
 
     def _put(self, path: str, data: bytes, listed_paths: list[str]) -> None:
         self._new_data_by_path[path] = data

@@ -156,8 +156,6 @@ class ProposalPlanner:
             await self._plan_page(plan, file)
         return plan
 
-    # Page tree
-
     def _restored_pages(self) -> Iterator[Page]:
         """Yield the pages of `origin` that an earlier proposal deleted, and whose files exist again."""
         other_ids = {
@@ -279,8 +277,6 @@ class ProposalPlanner:
             return False
         return (before.document_id, before.title, before.description) != (now.document_id, now.title, now.description)
 
-    # Files
-
     def _plan_files(self, plan: ProposalPlan) -> None:
         baseline_paths = {self.local.current_path(file) for file in self.baseline.files.values()}
         for path in sorted(self.local.data.keys() - baseline_paths):
@@ -322,8 +318,6 @@ class ProposalPlanner:
                 target = linked_path(url, path)
                 if PurePosixPath(target).suffix and not is_page_path(target) and not why_unsafe(target):
                     yield target
-
-    # Pages
 
     async def _plan_page(self, plan: ProposalPlan, file: TrackedFile) -> None:
         path = self.local.current_path(file)

@@ -105,8 +105,6 @@ class Search:
             return await self._load_change_requests(only_space)
         return await self._load_pages(limit, page_limit, only_space)
 
-    # Pages
-
     async def _load_pages(self, limit: int | None, page_limit: int, only_space: Space | None) -> list[Row]:
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
@@ -153,8 +151,6 @@ class Search:
             "url": parts.get("url"),
         }
 
-    # Comments
-
     async def _index_threads(self) -> None:
         async def load(at: Discussion) -> None:
             try:
@@ -194,8 +190,6 @@ class Search:
             change_request = await self._live.fetch(Get(at=at))
         return change_request.number if change_request is not None else None
 
-    # Change requests
-
     async def _load_change_requests(self, only_space: Space | None) -> list[Row]:
         words = fold(self._words).split()
         found_requests: list[ChangeRequest] = []
@@ -214,8 +208,6 @@ class Search:
             if all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
             if (space := await self._resolver.find_space(each.space or "")) is not None
         ]  # fmt: skip
-
-    # Suggestions when nothing was found
 
     async def _suggestion(self) -> str:
         title_words: set[str] = set()

@@ -110,8 +110,6 @@ class _ItemPrinter:
         else:
             await self._print_space(item)
 
-    # Pages
-
     async def _print_page(self, target: RefTarget, page_id: str) -> None:
         options = self._options
         field_names = fields_to_print(options, KINDS["page"])
@@ -152,8 +150,6 @@ class _ItemPrinter:
     def _render_markdown(self, markdown: str) -> str:
         style = self._style
         return _document_as_text(parse(markdown), self._width, colors=style.has_colors, has_escapes=style.has_escapes)
-
-    # Change requests and spaces
 
     async def _print_change_request(self, target: RefTarget) -> None:
         change_request = target.change_request
@@ -220,8 +216,6 @@ class _ItemPrinter:
             return ("" if options.outline else f"{head}\n") + "".join(f"{each}\n" for each in pages)
 
         print_object(options, KINDS["space"], row, text)
-
-    # Threads
 
     async def _print_thread(self, thread: FoundThread) -> None:
         field_names = fields_to_print(self._options, KINDS["thread"])

@@ -263,8 +263,6 @@ class Octavo(Shell):
     def workers(self) -> Workers:
         return self.teardown.workers
 
-    # The session
-
     async def switch_session(self, session: Session, mode: str) -> None:
         """Show the session that the user opened on the sign-in screen, in the view `mode`, or if empty, in its first
         view. To replace a running session, use `reopen`."""
@@ -358,8 +356,6 @@ class Octavo(Shell):
         self.background_refresh.begin(session)
         self.background(notify_on_start(self, session))
 
-    # Actions that views ask for
-
     def why_not_apply(
         self, at: Discussion | None, thread: Comment, message: Comment | Reply, resolve: bool
     ) -> str | None:
@@ -411,8 +407,6 @@ class Octavo(Shell):
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Do nothing. Textual would write a file to a path that the caller chooses."""
 
-    # Themes
-
     def _first_theme(self) -> str:
         last_theme = self._session.state.get_value("theme") if self._session is not None else None
         default_theme = "light" if self.settings.has_light_background else "dark"
@@ -438,8 +432,6 @@ class Octavo(Shell):
         if name not in palettes():
             self.register_theme(adapt_theme(self.available_themes[name]))
         return name
-
-    # Navigation and quitting
 
     def switch_mode(self, mode: str) -> Any:
         if self._session is not None:

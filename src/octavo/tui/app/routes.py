@@ -183,9 +183,6 @@ def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
         shell.push_screen(screen(CHANGE_REQUEST, change_request, route.at.space, route.thread, route.block))
 
 
-# Threads
-
-
 async def _go_to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(shell.screen, ModalScreen):
         return  # Called by an undo in a dialog: stay in the dialog.

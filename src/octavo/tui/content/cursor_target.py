@@ -126,8 +126,6 @@ class CursorTarget:
             at, block = change_request.ref(self._panes.space.ref), (page_id, "") if page_id else None
             self._panes.shell.go(ToChangeRequest(at, change_request, block=block))
 
-    # Reasons why commands are disabled
-
     def why_row_has_no(self, missing_thing: str) -> str | None:
         """Return why the row has no `missing_thing`, for example `“Guides” is a group and has no backlinks.` None for a
         page, or without a row."""

@@ -191,8 +191,6 @@ class ListView(View, Generic[T]):
         )
         self.rows.state.show_unreadable(page.unreadable)
 
-    # Sort order
-
     @cached_property
     def list_order(self) -> str:
         """Key of the current sort order in `LIST_ORDERS`."""

@@ -33,8 +33,6 @@ class Shell(HostApp[int]):
     _is_switching_back = False
     """True while the app switches to a view that was open before."""
 
-    # Methods of the complete app
-
     switch_session: Callable[[Session, str], Coroutine[Any, Any, None]]
     """Shows a session after sign-in, in the view with the given Textual mode. An empty mode is the usual view."""
     go: Callable[[Route], None]
@@ -85,8 +83,6 @@ class Shell(HostApp[int]):
     def screens(self) -> list[Screen[Any]]:
         return [screen for mode in self.MODES for screen in _screens_of(self, mode)]
 
-    # Painting
-
     def delay_paint(self) -> None:
         """Paint nothing until `paint_first_screen`."""
         # From Python 3.12 on, Textual starts tasks eagerly, so input would arrive before its screen exists.
@@ -110,8 +106,6 @@ class Shell(HostApp[int]):
         """Delay the next frames by `delay` seconds, unless the app switches to a view that was open before."""
         if not self._is_switching_back:
             super().delay_update(delay)
-
-    # Notifications and commands
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")

@@ -64,8 +64,6 @@ class BlockCursor(PanePart):
         if (span := self.current()) is not None and span.block.key == selected.block.key:
             self.viewport.show_in_row(span.start, row)
 
-    # Painting
-
     def before_painting(self, *, shows_bar: bool) -> None:
         """Find the selected block for the next frame. With `shows_bar`, this frame has the cursor bar at the block."""
         selected = self.current()
@@ -83,8 +81,6 @@ class BlockCursor(PanePart):
         styles = viewport.text_styles
         style = viewport.base_style + (styles.accent if viewport.widget.has_focus else styles.muted)
         return overlay_text(strip, viewport.contents.margin_of(chunk_index) + column, styles.glyphs.bar, style)
-
-    # Selectable blocks
 
     def spans_of(self, chunk_index: int) -> list[BlockSpan]:
         """Return the selectable blocks of a chunk. This renders the chunk if it is not rendered yet."""
@@ -482,8 +478,6 @@ class Clickables(PanePart):
         else:
             self.show_hints(clickables, in_browser=in_browser)
 
-    # Link hints
-
     def show_all_hints(self) -> None:
         """Show hints at all visible links. If there are no links, tell the user."""
         if clickables := self.visible_spans():
@@ -548,8 +542,6 @@ class Clickables(PanePart):
             return selection is not None
         width, height = selection.end - selection.start
         return height > 0 or width > 2
-
-    # Painting
 
     def with_hints(self, strip: Strip, row: int) -> Strip:
         """Return the strip of a row, with link hints and all other text dimmed. Unchanged if no hints are shown."""

@@ -186,8 +186,6 @@ class DiffContents(Contents):
         compared = self.page.compared
         return compared is not None and compared.is_old(block)
 
-    # Choice of the layout
-
     @property
     def layouts(self) -> tuple[DiffLayout, ...]:
         """Layouts that the user can choose now, in the order in which the key `|` switches between them."""
@@ -226,8 +224,6 @@ class DiffContents(Contents):
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
-
-    # Chunks
 
     def chunks(self) -> Sequence[DiffChunk]:
         return self.shown_diff.chunks
@@ -318,8 +314,6 @@ class DiffContents(Contents):
     @property
     def why_no_source(self) -> str | None:
         return None
-
-    # Selectable blocks and threads
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         if not any(isinstance(line, SideBySideLine) for line in lines):

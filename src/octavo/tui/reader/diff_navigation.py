@@ -130,8 +130,6 @@ class DiffNavigation:
         """Return False: one page has no heading. `MultiPageNavigation` expands or collapses the clicked page."""
         return False
 
-    # Opening a page
-
     def open_page(self) -> None:
         """Go to the requested thread, else to the last reading position, else to the first change or thread. If the
         page has no lines yet, do this later."""
@@ -214,8 +212,6 @@ class DiffNavigation:
         """True if the user has not moved since the page was opened, or if the opened page has no lines yet."""
         return self._is_waiting_for_lines or self._is_unmoved
 
-    # Laying out
-
     def show_chunks(self, chunks: DiffChunks) -> None:
         """Show a diff that was built. If the user has moved, the selected block stays in its row. Otherwise, restore
         the opening position again."""
@@ -282,8 +278,6 @@ class DiffNavigation:
                 if not tries_left:
                     break
         return same_key
-
-    # Threads, changes and collapsed lines
 
     def go_to_next_thread(self, step: int) -> None:
         """Go to the next (1) or previous (-1) open thread on any page. If a source diff hides it, tell the user."""

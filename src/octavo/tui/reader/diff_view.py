@@ -225,8 +225,6 @@ class DiffView(Reader):
         self._requested_replies: set[str] = set()
         """IDs of the threads for which `RepliesRequested` was posted."""
 
-    # Interface for screens
-
     @property
     def document(self) -> Document | None:
         return self.contents.page.compared.new if self.contents.page.compared is not None else None
@@ -338,8 +336,6 @@ class DiffView(Reader):
         if ids_to_request := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= ids_to_request
             self.post_message(self.RepliesRequested(tuple(ids_to_request)))
-
-    # Links and messages
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         rows = self.viewport.visible_rows

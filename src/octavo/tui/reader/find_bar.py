@@ -87,8 +87,6 @@ class FindBar(PanePart):
         self.needle, self._goes_to_first_match = needle, bool(needle)
         self._reserve_rows()
 
-    # Finding
-
     @property
     def search_status(self) -> str:
         """Result of the search, such as `3 of 12` or `10000+ found`. Empty if the user does not search."""
@@ -281,8 +279,6 @@ class FindBar(PanePart):
         if self.viewport.widget.is_running:
             self.viewport.widget.refresh_bindings()
 
-    # Typing
-
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
         """Keys and labels for the key bar while the user types in the find bar. Empty otherwise."""
@@ -337,8 +333,6 @@ class FindBar(PanePart):
         """Leave the find bar. The matches stay highlighted."""
         self._typed_text = None
         self._find_bar_changed()
-
-    # Painting
 
     def with_matches(self, strip: Strip, chunk_index: int, number: int) -> Strip:
         """Return the strip of line `number` of a chunk, with the matches highlighted."""

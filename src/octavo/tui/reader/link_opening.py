@@ -369,9 +369,6 @@ def with_hash(anchor: object) -> str:
     return f"#{anchor}" if anchor else ""
 
 
-# URLs
-
-
 def copy_url(open_page: OpenPage, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page, to the clipboard. If there is no URL, tell the user why."""
     if message.kind == "page":
@@ -419,9 +416,6 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 def _resolve(open_page: OpenPage, href: str) -> links.Target:
     targets = open_page.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
-
-
-# Requests to the server
 
 
 async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str, at: ContentRef) -> None:

@@ -229,8 +229,6 @@ class PageContents(Contents):
     def use_next_line_width(self) -> None:
         self._line_width_index = next(iter(self.other_line_widths), self._line_width_index)
 
-    # Chunks
-
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         gutter, available_width = self.ages.width, self._available_width
         line_width = min(available_width, LINE_WIDTHS[self._line_width_index] or available_width)
@@ -329,8 +327,6 @@ class PageContents(Contents):
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
         return [Content(""), *title, *empty_lines("This page is empty.", "")]
 
-    # Selectable blocks
-
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         """Return first and last line number and block of each block. Blocks in columns come column by column."""
         if not any(isinstance(line, SplitLine) for line in lines):
@@ -372,8 +368,6 @@ class PageContents(Contents):
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         return (span.block, *(block for block in blocks_around(self.viewport, span) if block.kind == "table"))
 
-    # Marks and sticky table headers
-
     def sticky_row_count(self, top: LinePosition) -> int:
         return len(sticky_header(self.viewport, top).lines)
 
@@ -391,8 +385,6 @@ class PageContents(Contents):
         strip = paint_line(self._sticky_header.lines[row], margin, strip.cell_length, self.viewport.base_style)
         style = Style(underline=True) if styles.is_monochrome else styles.panel
         return restyle(strip, [(margin, margin + self._sticky_header.width + 1, style)])
-
-    # Find in page
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
         blocks = ((index, chunk.content) for index, chunk in enumerate(lines.chunks))

@@ -321,8 +321,6 @@ class ImageScreen(Dialog[None]):
         if self._data is not None:
             self.set_timer(RESIZE_DELAY, self._draw_again)
 
-    # Showing an image
-
     def _show(self, *, is_allowed: bool = False) -> None:
         self.location, self._data, self.needs_permission = None, None, False
         self.query("#painted").remove()
@@ -424,8 +422,6 @@ class ImageScreen(Dialog[None]):
             self.location.host if self.location is not None else "",
         ]
         self.query_one("#facts", Static).update(safe(" · ".join(filter(None, parts))))
-
-    # Actions
 
     def load(self) -> None:
         """Load an image from another website, after the user has allowed this."""

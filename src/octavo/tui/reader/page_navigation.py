@@ -78,8 +78,6 @@ class PageNavigation:
         self._unfinished_restore = self._anchor_cache = None
         self.cancel_waiting_moves()
 
-    # Moves beyond the parsed part of the page
-
     def repeat_when_parsed(self, move: Callable[[], object]) -> None:
         """Call `move` when the whole page is parsed, unless the user moves before that."""
         self._waiting_moves = [*self.waiting_moves(), move]
@@ -102,8 +100,6 @@ class PageNavigation:
     def cancel_waiting_moves(self) -> None:
         """Drop the moves that wait until the rest of the page is parsed."""
         self._waiting_moves = []
-
-    # Headings and blocks
 
     @property
     def current_anchor(self) -> str:
@@ -203,8 +199,6 @@ class PageNavigation:
                 return False
         return False
 
-    # Threads
-
     @property
     def why_no_thread(self) -> str | None:
         """Reason why the user cannot go to an open thread. None if the page has one."""
@@ -236,8 +230,6 @@ class PageNavigation:
             lambda span: span.block.key in self.threads.paths_by_block(span.chunk_index, self.threads.marks),
             lambda chunk_index: self.threads.marks.has_threads(chunks[chunk_index].block, chunks[chunk_index].slice),
         )
-
-    # Restore the position of a page that is opened again
 
     @property
     def current_position(self) -> ReadingPosition:
@@ -277,8 +269,6 @@ class PageNavigation:
         if viewport.lines_above:
             top = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
         return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
-
-    # Restore the position after going back
 
     @property
     def history_position(self) -> ReadingPosition | None:
@@ -328,8 +318,6 @@ class PageNavigation:
                 return  # The block cannot scroll to its old row until more lines follow.
             self.pane.viewport.show_in_row(span.start, min(max(position.row, span.first - span.last), rows - 1))
 
-    # Jumps to content that is not parsed yet
-
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
         """Call `show` with the footnote of this label as soon as it is parsed, or with None if it does not exist. If
         the user moves before that, `show` is not called."""
@@ -357,8 +345,6 @@ class PageNavigation:
             jump.show_footnote(self.contents.footnote(jump.anchor))
         elif not self.go_to_anchor(jump.anchor) and jump.by_link:
             self.report_missing(jump.anchor)
-
-    # Markdown source
 
     def toggle_source(self) -> None:
         """Switch between the rendered page and its Markdown source. The same part of the page stays visible."""

@@ -300,8 +300,6 @@ class PageView(Reader):
         self.links = PageLinks(self)
         self.loader = PageLoader(self, self.contents, self.navigation)
 
-    # Interface for screens
-
     @property
     def document(self) -> Document | None:
         return self.contents.document
@@ -362,8 +360,6 @@ class PageView(Reader):
 
     def on_unmount(self) -> None:
         self.loader.cancel()
-
-    # Called by the base class
 
     @property
     def is_waiting_for_lines(self) -> bool:

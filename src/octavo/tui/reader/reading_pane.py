@@ -181,8 +181,6 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._was_at_thread = not self._was_at_thread
             self.refresh_bindings()
 
-    # Moving
-
     @property
     def is_waiting_for_lines(self) -> bool:
         return self.state.shows_loading and not len(self.viewport.virtual_lines)
@@ -194,8 +192,6 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def select_block(self, step: int) -> None:
         """Select the next block, or the previous block if `step` is -1."""
         self.cursor.move(step)
-
-    # Laying out
 
     def reset_lines(self, *, position: ReadingPosition | None = None) -> None:
         """Replace all lines. See `Viewport.reset_lines`."""
@@ -237,8 +233,6 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def on_unmount(self) -> None:
         self.viewport.background.stop()
 
-    # Painting
-
     def before_painting(self) -> None:
         """Prepare the next frame: find the selected block, and start loading content that visible blocks lack."""
         self.cursor.before_painting(shows_bar=self.clickables.hints is None)
@@ -274,8 +268,6 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def cursor_region(self) -> Region:
         """Area of the screen that shows the selected block. Dialogs avoid it."""
         return self.cursor.region
-
-    # Keyboard and mouse
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:

@@ -102,8 +102,6 @@ class ConflictContents(Contents):
         """Return the index of a conflict in `conflicts`. -1 if it is not a conflict of this page."""
         return next((index for index, each in enumerate(self.conflicts) if each is conflict), -1)
 
-    # Chunks
-
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         inner_width, styles = min(MAX_WIDTH, max(24, width - 4)), self.viewport.text_styles
 
@@ -254,8 +252,6 @@ class ThreeWayView(Reader):
         self.key = ""
         self._loading_key = ""
         """Key of the loading page. Empty if no page is loading, or if the loading page is already shown."""
-
-    # Interface for screens
 
     @property
     def is_waiting_for_lines(self) -> bool:

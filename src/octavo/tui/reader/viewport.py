@@ -108,8 +108,6 @@ class Contents:
     def lines_changed(self) -> None:
         """Clear caches, because lines were replaced."""
 
-    # Selectable blocks
-
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         """Return the first and last line number and the block of each selectable block in the lines of a chunk."""
         return block_ranges(lines)
@@ -140,8 +138,6 @@ class Contents:
         """Return the blocks at `span` that scroll sideways if they are wider than the pane."""
         return (span.block,)
 
-    # Marks and sticky table headers
-
     def sticky_row_count(self, top: LinePosition) -> int:
         """Return how many rows a sticky table header covers if `top` is the first visible line. By default 0."""
         return 0
@@ -156,8 +152,6 @@ class Contents:
     def with_sticky_header(self, strip: Strip, row: int) -> Strip:
         """Return `strip`, which is at `row`. A subclass may return the strip of a sticky table header instead."""
         return strip
-
-    # Find in page
 
     @property
     def unsearched_part(self) -> str:
@@ -264,8 +258,6 @@ class Viewport:
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
 
-    # Styles
-
     @property
     def text_styles(self) -> Styles:
         if self._text_styles is None:
@@ -282,8 +274,6 @@ class Viewport:
         text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
         has_changed, self._text_styles = text_styles != self._text_styles, text_styles
         return has_changed
-
-    # Laying out
 
     @property
     def pane_width(self) -> int:
@@ -378,8 +368,6 @@ class Viewport:
         self.paint_version += 1
         self.widget.refresh()
 
-    # Background work
-
     def continue_work(self) -> None:
         """Render chunks in the background thread, and let parts with unfinished work continue between key presses."""
         if self.was_painted and self.widget.is_running:
@@ -397,8 +385,6 @@ class Viewport:
     def raise_later(self, error: Exception) -> None:
         """Crash the app with an error. Called in the background thread that raised the error."""
         self.widget.call_later(crash, self.widget.app, error)
-
-    # Scrolling
 
     @property
     def lines_above(self) -> int:
@@ -453,8 +439,6 @@ class Viewport:
         if round(self.widget.scroll_y) != self.lines_above:
             self.widget.scroll_to(y=self.lines_above, animate=False, immediate=True, force=True)
         self.is_setting_scroll_bar = False
-
-    # Messages
 
     def notify_moved(self) -> None:
         """Post `PaneMoved` after the next refresh."""
@@ -541,8 +525,6 @@ class BackgroundLayout:
             self._forget_outdated()
             self.viewport.update_scroll_bar()
             self.viewport.continue_work()
-
-    # Deferred content
 
     def request_deferred(self) -> None:
         """Start loading the deferred content that visible chunks lack, such as link titles."""

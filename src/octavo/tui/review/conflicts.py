@@ -197,8 +197,6 @@ class ConflictsScreen(View):
                 return None
         return super().action_command(id)
 
-    # Drawing
-
     @property
     def _item(self) -> ConflictedPage | TreeConflict | None:
         return self.rows.item if is_fully_mounted(self) else None
@@ -315,8 +313,6 @@ class ConflictsScreen(View):
         if self.rows.cursor == old_row:
             self.shell.explain(f"This is the {'last' if step > 0 else 'first'} page with conflicts.")
         self._show()
-
-    # Choosing
 
     def _why_page_loading(self) -> str | None:
         item = self._item
@@ -464,8 +460,6 @@ class ConflictsScreen(View):
                 why_not_send=why_not_send,
             )
         )
-
-    # Sending
 
     def send_choices(self, page_id: str = "") -> None:
         """Save the choices for the text of `page_id` in the background. If `page_id` is empty, save all choices."""

@@ -213,8 +213,6 @@ class AllPagesLayout:
         assert isinstance(navigation, MultiPageNavigation), "the pane shows several pages"
         return navigation
 
-    # Switching
-
     def restore_choice(self) -> None:
         """Turn this layout on if you used this layout last."""
         if self._view.shell.session.state.get_value(_LAYOUT_KEY) is True:
@@ -250,8 +248,6 @@ class AllPagesLayout:
         self._is_visible = self.is_on
         self.sync_with_tree()
         self.load_near()
-
-    # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
         """Select one page in both the tree and the diff: the page that was selected last in either. Return the key of
@@ -300,8 +296,6 @@ class AllPagesLayout:
         if section.key == self._key_to_restore and section.is_loaded:
             self._key_to_restore = ""
             self.navigation.restore(section)
-
-    # Pages of the pane
 
     @property
     def shown_key(self) -> str:
@@ -396,8 +390,6 @@ class AllPagesLayout:
     def _path_of(self, page: ChangedPage) -> str:
         ancestors = [node for node in self._pages.widget.outline.path(page.key) if node.key != page.key]
         return " › ".join(str(node.label) for node in ancestors if node.kind != "section")
-
-    # Loading
 
     def load_near(self) -> None:
         """Load the visible pages and their neighbors. During a search, load all pages, up to `MAX_TEXT` characters."""
@@ -515,8 +507,6 @@ class AllPagesLayout:
                 total_length -= section.size
                 self._mark_to_reload(section)
                 section.show_note(f"Loading {section.heading.title}…", "loading")
-
-    # Threads
 
     def draw_threads(self) -> None:
         """Draw the threads on the loaded pages again."""

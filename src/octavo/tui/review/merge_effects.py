@@ -51,9 +51,6 @@ async def run_with_timeout(label: str, check: Awaitable[tuple[InfoRow, ...]]) ->
         return (InfoRow("care", label, f"not checked: {error}"),)
 
 
-# Links
-
-
 @dataclass(frozen=True)
 class MergeTrees:
     """Base and current revision of a change request, each with its page tree."""
@@ -154,9 +151,6 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(broken_links))
 
 
-# Images
-
-
 async def check_images(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return a row about new images without alternative text. Empty if there are none. Raises ApiError."""
     read_ids = [page_id for page_id in changed_ids if page_id in trees.titles][:MAX_CHECKED_PAGES]
@@ -179,9 +173,6 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
             else:
                 new_images.append((safe_line(unquote(picture.rpartition("/")[2])) or "an image", page))
     return new_images
-
-
-# Reverted lines
 
 
 async def check_reverts(
@@ -212,9 +203,6 @@ def _count_reverted_lines(initial: str, main: str, merged: str) -> int:
     return ((initial_lines - main_lines) & (merged_lines - main_lines)).total()
 
 
-# Conflict markers
-
-
 @dataclass(frozen=True)
 class PagesWithMarkers:
     """Changed pages that have new conflict markers."""
@@ -235,9 +223,6 @@ async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Se
         trees.titles[page] for page, count in counts.items() if count > len(find_markers(old_texts.get(page, "")))
     )
     return PagesWithMarkers(tuple(titles), len(existing_ids[MAX_MARKER_PAGES:]))
-
-
-# Publication
 
 
 async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
@@ -265,9 +250,6 @@ def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> s
 
 def _short_url(site: Site) -> str:
     return (site.urls.published or "").removeprefix("https://").removeprefix("http://").rstrip("/")
-
-
-# Redirects
 
 
 @dataclass(frozen=True)

@@ -238,8 +238,6 @@ class PageDiff:
         """Load the pages again that could not be loaded."""
         self._layout.retry()
 
-    # Links
-
     def follow_link(self, message: LinkFollowed) -> None:
         """Open the target of a link in the diff."""
         change, tree, shell = self._pages.selected, self._comparison.tree.value, self._view.shell
@@ -276,8 +274,6 @@ class PageDiff:
                 shell.background(shown)
             case target:
                 link_opening.open_target(shell, target, href=message.href, text=message.text, at=self._comparison.at)
-
-    # Threads
 
     def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
         """Find out how quoted words changed on a compared page, and start to find quoted words that moved to it."""
@@ -431,8 +427,6 @@ class PageDiff:
             return self._threads.threads_on_page(None)
         return self._threads.threads_on_page(change.page.id) if change.page is not None else ()
 
-    # Comments
-
     @property
     def discussion(self) -> ChangeRequestRef:
         return self._comparison.at
@@ -523,8 +517,6 @@ class PageDiff:
         if self.all_pages.is_on and self.visible_block is None:
             return f"Select a block of {change.title} first. Press ( or ) to go to the next block."
         return None
-
-    # Editing
 
     @property
     def space_ref(self) -> SpaceRef:

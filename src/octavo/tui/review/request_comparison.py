@@ -178,8 +178,6 @@ class Comparison:
                 self._view.shell.background(self._view.live.refresh(op, repeats=True))
         self._find_changes()
 
-    # Loading
-
     def _follow_changes(self) -> None:
         self._view.follow("changes", content.ListChanges(at=self.at, limit=self._limit), self._show_listed)
 
@@ -399,8 +397,6 @@ class Comparison:
         if not (has_document_ids(old_revision) and has_document_ids(new_revision)):
             return None
         return changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
-
-    # Your last review, and the base
 
     @property
     def my_review(self) -> Review | None:

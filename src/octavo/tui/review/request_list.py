@@ -393,8 +393,6 @@ class RequestListScreen(ListView[ChangeRequest]):
         requests = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [draft for request in requests for draft in self._unsent_of(request)]
 
-    # Status of the change requests
-
     def _follow_visible_rows_later(self) -> None:
         self._follow_delay.start(SELECTION_DELAY, self._follow_visible_rows)
 
@@ -432,8 +430,6 @@ class RequestListScreen(ListView[ChangeRequest]):
             self.rows.state.fail(
                 f"Could not check {plural(len(undecided) - len(loadable_requests), 'change request')}", causes[0]
             )
-
-    # Selection
 
     @on(RowList.SelectionChanged, "#change-requests")
     def _on_selection_changed(self) -> None:

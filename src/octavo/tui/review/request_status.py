@@ -381,8 +381,6 @@ class StatusLoader:
             if loaded.load_errors.pop("conflicts", None):
                 loaded.predicted_for = ()
 
-    # Following the rows on the screen
-
     def _follow(self, change_request: ChangeRequest) -> None:
         at, view, request_id = _ref_of(change_request), self._view, change_request.id
         self._followed[request_id] = change_request
@@ -429,8 +427,6 @@ class StatusLoader:
             )
             self._on_change(request_id)
 
-    # Conflicts
-
     def _revisions_of(self, change_request: ChangeRequest) -> tuple[str | None, ...]:
         space = self._view.shell.workspace.space(change_request.space or "")
         main = space.revision if space is not None and change_request.outdated else None
@@ -468,8 +464,6 @@ class StatusLoader:
                 loaded.load_errors["conflicts"] = str(error)
             loaded.predicted, loaded.predicted_for = predicted, revision_ids
         self._on_change(change_request.id)
-
-    # Loading for the whole list
 
     async def _load_all(self, change_requests: Sequence[ChangeRequest], fields: Collection[StatusField]) -> None:
         async def load_fields(change_request: ChangeRequest) -> None:

@@ -438,8 +438,6 @@ class ChangeRequestScreen(View):
         self.shell.exit_callbacks.discard(self.changed_tree.marks.save_position)
         self.comparison.stop()
 
-    # Loaded data
-
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is None:
             return
@@ -513,8 +511,6 @@ class ChangeRequestScreen(View):
             self.show_changed_pages()
             self.request_head.draw()
 
-    # Navigation
-
     @on(LineList.Highlighted, "#changes")
     def _on_page_selected(self) -> None:
         self.changed_tree.save_position_soon()
@@ -569,8 +565,6 @@ class ChangeRequestScreen(View):
         return self.page_diff.selected_blocks.clear() or focus_if(
             self.changed_tree.widget, condition=self.focused is self.main_pane
         )
-
-    # Targets of the commands
 
     @property
     def request_target(self) -> RequestTarget:

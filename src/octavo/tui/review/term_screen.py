@@ -136,9 +136,6 @@ def excerpt(match: TermMatch, width: int) -> Content:
     return Content.assemble((before, "$octavo-muted"), old_term, arrow, new_term, (match.text_after, "$octavo-muted"))
 
 
-# Editing the pages
-
-
 def open_replace_dialog(
     app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
 ) -> None:
@@ -227,9 +224,6 @@ def _skipped_note(outcome: TermOutcome) -> str:
     more_count = len(outcome.refused) - _MAX_NAMED_PAGES
     others_text = f", and {plural(more_count, 'more page')}" if more_count > 0 else ""
     return f"Skipped {pages_text}{others_text}."
-
-
-# Suggestions
 
 
 async def add_suggestions(
@@ -362,8 +356,6 @@ class TermScreen(ListView[TermRow]):
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]
 
-    # Searching
-
     def search_again(self) -> None:
         """Search the current revision of the change request for the old term."""
         work: WorkType[None] = self._search
@@ -430,8 +422,6 @@ class TermScreen(ListView[TermRow]):
         term = self.term_search.term
         location = f"#{self.term_search.change_request.number} › “{term.old}” → “{term.new}”"
         self.show_location(location, f"{places_text} · {searched_text}")
-
-    # Drawing
 
     def _draw(self, row: TermRow) -> Row:
         note = "page title" if row.is_title else "" if row.can_replace else "edit by hand"
