@@ -25,6 +25,20 @@ async def open_quickstart(run: Run) -> None:
     await run.see("› Quickstart", "THREADS  2 open")
 
 
+async def test_refresh_names_the_details_that_could_not_be_loaded(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_refused(run)
+        await run.see("0 of 2 viewed")
+        for kind in (reviews.List, comments.List):
+            run.platform.refuse_next(kind, 403, "Not for you", times=99)
+        await run.press("r")
+        await run.hear("Could not load the reviews and the threads: ", "Not for you", "Press r to retry.")
+        run.accept()
+        await run.later(minutes=1)
+        await run.press("r")
+        assert not run.said
+
+
 @pytest.mark.before_release
 async def test_refused_comment_is_removed_reported_and_kept_as_a_draft(stage: Stage) -> None:
     async with stage.play() as run:

@@ -61,6 +61,8 @@ from octavo.tui.widgets.tree import Tree
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
+DETAILS = {"reviews": "reviews", "threads": "threads", "requested": "reviewers", "contributors": "contributors"}
+"""Names of the data whose loading errors are not on screen, by slot."""
 MAX_REVISIONS = 5
 """Maximum number of reviewed revisions for which Octavo counts the pages that changed since."""
 
@@ -460,6 +462,16 @@ class ChangeRequestScreen(View):
         super().refresh_data()
         self.changed_tree.load_marks()
         self.page_diff.retry()
+        self.shell.background(self._report_failures())
+
+    async def _report_failures(self) -> None:
+        """Wait until the details are loaded, and report the errors, which are not on screen."""
+        for op in filter(None, map(self.subscriptions.operation, DETAILS)):
+            await self.live.wait_loaded(op)
+        errors = {name: self.subscriptions.snapshot(slot).error for slot, name in DETAILS.items()}
+        if names := [name for name, error in errors.items() if error is not None]:
+            cause = str(errors[names[0]]).removesuffix(" Try again.")
+            self.shell.say(f"Could not load the {' and the '.join(names)}: {cause} Press r to retry.", tone="failed")
 
     def on_screen_resume(self) -> None:
         if not is_fully_mounted(self):
