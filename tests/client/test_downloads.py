@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 
-from octavo.api.errors import ApiError, BadResponse, NotFound
+from octavo.api.errors import ApiError, BadResponse, NotFound, TimedOut
 from octavo.client.client import Client
 from octavo.client.exchange import MAX_TRANSFER_REDIRECTS
-from tests.client.conftest import Connect
+from octavo.client.policy import MAX_ATTEMPTS
+from tests.client.conftest import Connect, Time
 from tests.client.http_server import KEY_TEXT, HttpServer, ReceivedRequest, Reply, reply
 
 
@@ -82,3 +85,47 @@ async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> 
         with pytest.raises(ApiError, match="too many redirects"):
             await download(client, f"{server.origin}/round")
     assert targets.count("/round") == MAX_TRANSFER_REDIRECTS + 1
+
+
+async def cut_after(count: int, body: bytes, announced: int) -> AsyncIterator[bytes]:
+    """Send `count` bytes of a response that announces more, and close the connection."""
+    yield reply(headers=[("content-length", str(announced))], body=b"") + body[:count]
+
+
+@pytest.mark.parametrize("cuts", [(0,), (500,), (500, 200), (700, 700)])
+async def test_interrupted_download_is_completed_without_repeated_bytes(
+    connect: Connect, cuts: tuple[int, ...]
+) -> None:
+    body, left = bytes(range(250)) * 4, list(cuts)
+    async with HttpServer(lambda request: cut_after(left.pop(0) if left else 1000, body, 1000)) as server:
+        assert await download(connect(server.origin), f"{server.origin}/a.png") == body
+        assert len(server.requests) == len(cuts) + 1
+
+
+async def test_download_that_stays_incomplete_is_refused(connect: Connect) -> None:
+    async with HttpServer(lambda request: cut_after(500, b"x" * 1000, 1000)) as server:
+        with pytest.raises(BadResponse, match="incomplete"):
+            await download(connect(server.origin), f"{server.origin}/a.png")
+        assert len(server.requests) == MAX_ATTEMPTS
+
+
+@pytest.mark.parametrize("second", [b"y" * 1000, b"x" * 400])
+async def test_file_that_changes_during_an_interruption_is_refused(connect: Connect, second: bytes) -> None:
+    async with HttpServer(
+        lambda request: cut_after(500, b"x" * 1000, 1000) if len(server.requests) == 1 else reply(body=second)
+    ) as server:
+        with pytest.raises(BadResponse, match="The file changed during the download"):
+            await download(connect(server.origin), f"{server.origin}/a.png")
+
+
+async def test_endless_download_is_given_up(connect: Connect, time: Time) -> None:
+    async def drip(request: ReceivedRequest) -> AsyncIterator[bytes]:
+        yield reply(headers=[("content-length", "1000")], body=b"x")
+        for _ in range(999):
+            time.seconds += 60
+            yield b"x"
+
+    async with HttpServer(drip) as server:
+        with pytest.raises(TimedOut, match="longer than 30 minutes"):
+            await download(connect(server.origin), f"{server.origin}/a.png")
+        assert len(server.requests) == 1

@@ -19,6 +19,8 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -26,10 +28,10 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.api.activity import Activity
-from octavo.api.errors import ApiError, Invalid, ReadOnly, Rejected
+from octavo.api.errors import ApiError, BadResponse, Invalid, ReadOnly, Rejected, TimedOut
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
 from octavo.api.wire import NothingChanged, encode, path_template
-from octavo.client import exchange, responses
+from octavo.client import exchange, policy, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
 from octavo.client.policy import RateLimit, RetryBudget, Unsendable, background_wait, clock_offset, read_limits
@@ -54,6 +56,8 @@ _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 """Function that converts a response body, or None if there is no body, to the result of a request."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
+MAX_DOWNLOAD_SECONDS = 1800
+"""Maximum time of a download, in seconds."""
 
 
 class Client:
@@ -137,14 +141,34 @@ class Client:
                 yield item
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of the file at `url`. Raises ApiError, also if the file has more than `max_bytes`."""
-        transport = await self._get_transport()
-        download = exchange.download(
-            url, max_bytes, origin=self.origin, origin_transport=transport, ca_file=self._ca_file
-        )
-        async with aclosing(download) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        """Yield the bytes of the file at `url`. After a lost connection, download it again, and leave out what was
+        yielded. Raises ApiError, also if the file has more than `max_bytes`, or after `MAX_DOWNLOAD_SECONDS`."""
+        options: dict[str, Any] = {"origin_transport": await self._get_transport(), "ca_file": self._ca_file}
+        context, size, digest = self._context, 0, sha256()
+        ends_at, changed = context.clock() + MAX_DOWNLOAD_SECONDS, BadResponse("The file changed during the download.")
+        for attempt in count(1):
+            left, repeated = size, sha256()
+            try:
+                async with aclosing(exchange.download(url, max_bytes, origin=self.origin, **options)) as chunks:
+                    async for chunk in chunks:
+                        if context.clock() > ends_at:
+                            raise TimedOut(f"The download took longer than {MAX_DOWNLOAD_SECONDS // 60} minutes.")
+                        new, left = chunk[left:], max(0, left - len(chunk))
+                        repeated.update(chunk)
+                        digest.update(new)
+                        if new and repeated.digest() != digest.digest():
+                            raise changed
+                        size += len(new)
+                        yield new
+                if left:
+                    raise changed
+                return
+            except ApiError as error:
+                delay = policy.retry_delay(attempt, None, ends_at - context.clock(), context.rng)
+                is_retried = policy.is_retried_after_error(error, only_reads=True) and delay is not None
+                if not is_retried or not context.budget.take():
+                    raise
+            await context.sleep(delay or 0.0)
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
         """Upload `size` bytes to a URL from a response, without the token and without a retry. Raises ApiError."""

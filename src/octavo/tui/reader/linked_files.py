@@ -107,11 +107,8 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
 
 
 async def _download(session: Session, url: str, limit: int) -> bytes:
-    content = bytearray()
     async with aclosing(session.download(url, limit)) as chunks:
-        async for chunk in chunks:
-            content += chunk
-    return bytes(content)
+        return b"".join([chunk async for chunk in chunks])
 
 
 async def scale_image(
