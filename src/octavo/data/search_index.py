@@ -32,15 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from octavo.api.folding import fold_for_search, fold_to_index_text, from_index_text, subwords, to_index_text
 from octavo.api.operation import SPECS, ChangeRequestRef, Discussion, Operation, SpaceRef, decode_response
-from octavo.data.database import (
-    Writer,
-    closed_on_failure,
-    connect,
-    is_busy,
-    is_intact,
-    shows_damage,
-    time_of_timestamp,
-)
+from octavo.data.database import Writer, closed_on_failure, connect, is_busy, is_intact, shows_damage, time_of_timestamp
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:

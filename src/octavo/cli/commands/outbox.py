@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 FIELDS = declare_fields(
     "id string, action string, place string, state string, reason string, text string, createdAt time"
 )
-STATES = {
-    "pending": "pending",
-    "held": "queued",
-    "queued": "queued",
-    "sending": "sending",
-    "unknown": "unknown",
-    "failed": "failed",
-}
 _COLORS = {"failed": "red", "unknown": "yellow", "pending": "dim"}
 COLUMNS = (
     OutputColumn("id"),
@@ -84,7 +76,7 @@ async def _list(session: Session, options: argparse.Namespace) -> None:
                     "id": each.id,
                     "action": each.action,
                     "place": await resolver.name_of(each.at.space_id),
-                    "state": STATES.get(each.state, each.state),
+                    "state": "queued" if each.state == "held" else each.state,
                     "reason": each.reason,
                     "text": one_line_text(each.traits.text),
                     "createdAt": each.created_at,

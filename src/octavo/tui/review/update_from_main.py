@@ -30,13 +30,7 @@ from octavo.tui.editing.target_change_request import remembered_request
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
-from octavo.tui.review.changed_pages import (
-    SIGN_STYLES,
-    ComparedRevisions,
-    DiffCache,
-    conflicting_keys,
-    describe_change,
-)
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, DiffCache, conflicting_keys, describe_change
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import RequestConflicts
 from octavo.tui.review.conflict_finder import find_conflicts
