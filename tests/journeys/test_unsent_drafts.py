@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import change_requests, comments, reviews
-from tests.journeys.stage import Run, Stage
+from octavo.api import change_requests, comments, content, reviews, spaces
+from octavo.api.operation import SpaceRef
+from tests.journeys.request_scenario import RequestScenario
+from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_page_editing import leave_editor_file
 from tests.journeys.test_pending_comments import add_pending_comment
 from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven
@@ -266,3 +268,25 @@ async def test_draft_index_is_rebuilt_only_when_drafts_are_added_or_removed(stag
         assert not is_new(), "a write outside the review must not change the pending comments"
         await drafts.save("reply harbour-api k", "")
         assert is_new()
+
+
+async def test_draft_of_a_deleted_page_becomes_a_new_page(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        at = SpaceRef(space_id="harbour-api")
+        space = await run.ask(spaces.Get(at=at), MARA)
+        page = next(each for each in (await run.ask(content.ListPages(at=at), MARA)).walk() if each.title == "Errors")
+        draft_key = f"page harbour-api {page.id} - {space.revision} 1"
+        await run.app.session.drafts.save(draft_key, "# Mistakes\n\nA long text of mine.\n")
+        await RequestScenario(run).publish(content.DeletePage(page=page.id))
+        await run.press("r", "G")
+        await run.see("A long text of mine.")
+        await run.press("enter")
+        await run.hear("it may have been moved or deleted")
+        await run.see("Continue editing", "Save the draft to the server")
+        await run.press("down", "enter")
+        await run.hear("Mistakes was deleted, so your text is now a new page in #")
+        assert run.app.session.drafts.get(draft_key) is None
+        (edit,) = run.gate.sent(content.Edit)
+        document = content.DocumentBody(markdown="# Mistakes\n\nA long text of mine.\n")
+        assert edit.changes == (content.InsertPage(title="Mistakes", document=document),)

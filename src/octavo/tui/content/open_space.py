@@ -14,22 +14,21 @@ from octavo.data.live import Snapshot
 from octavo.data.loaders import page_to_read_op
 from octavo.data.queries import all_threads_op
 from octavo.documents.blocks import Block
+from octavo.documents.page_trees import leading_heading
 from octavo.documents.suggestions import ThreadAnchors
+from octavo.lazy_import import lazy
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
-from octavo.tui.core.item_labels import (
-    PAGE_NOT_FOUND,
-    adjacent_page,
-    items_in_block,
-    open_thread_counts,
-    page_nodes,
-)
+from octavo.tui.core.item_labels import PAGE_NOT_FOUND, adjacent_page, items_in_block, open_thread_counts, page_nodes
 from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.view import View, show_load_error
+from octavo.tui.editing.page_drafts import page_drafts
 from octavo.tui.reader.link_opening import follow_link_page, prepare_deferred_content
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import StillLoading
+
+_page_edit = lazy("octavo.tui.editing.page_edit:PageEdit")
 
 
 class SpaceThreads:
@@ -61,9 +60,7 @@ class SpaceThreads:
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
             view.set_threads(
-                threads_by_block,
-                {key: len(drafts) for key, drafts in unsent.items()},
-                is_loaded=are_loaded,
+                threads_by_block, {key: len(drafts) for key, drafts in unsent.items()}, is_loaded=are_loaded
             )
             side_panel.show(
                 view.document,
@@ -335,6 +332,9 @@ class OpenSpace(SpacePanes):
             self.shell.say(
                 f"Could not find the page {name} in {space_title}: it may have been moved or deleted.", tone="care"
             )
+            if drafts := page_drafts(self.shell.session.drafts, space.id, name):
+                title = leading_heading(drafts[0].text.text) or "deleted page"
+                self.shell.background(_page_edit(self.shell, space.ref, name, title).start())
 
     def draw_pages(self) -> None:
         """Draw the page tree again."""

@@ -12,31 +12,22 @@ from typing import Any
 from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply
+from octavo.api.content import DocumentBody, InsertPage
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.queries import UNDECIDED
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.content_writes import PageOutcome, page_source, write_page
+from octavo.data.writes import text_edits
+from octavo.data.writes.content_writes import PageOutcome, edit, page_source, write_page
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.text_edits import (
-    SuggestedText,
-    SuggestionOutcome,
-    apply_suggestions,
-    revert_suggestions,
-    suggested_texts,
-)
+from octavo.documents import page_trees
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import find_markers, parse
 from octavo.documents.suggestions import ThreadAnchors, find_suggestions, with_conflict_markers
 from octavo.tui.comments.thread_actions import resolution_write
+from octavo.tui.core import permissions
 from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
-from octavo.tui.core.permissions import (
-    why_no_editing,
-    why_not_in_change_request,
-    why_not_in_discussion,
-    why_not_in_space,
-)
 from octavo.tui.core.shell import Shell, explained, opening
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_change_request
@@ -281,10 +272,17 @@ class PageEdit:
             app.say(f"Could not send {self.title}: {error}", tone="failed")
             return None
         title = f"#{change_request.number} {change_request.title}"
+        new_page_note = ""
+        if outcome.kind == "gone":
+            page_title = page_trees.leading_heading(edited.text) or self.title
+            new_page = InsertPage(title=page_title, document=DocumentBody(markdown=edited.text))
+            sent = await edit(app.session.live, change_request.ref(self.space), None, [new_page])
+            outcome = PageOutcome("sent" if sent.kind == "done" else "refused", sent.message)
+            new_page_note = f"{self.title} was deleted, so your text is now a new page in {title}."
         if outcome.kind in ("sent", "merged", "same"):
             delete_draft()
             target_change_request.record_edit(app, self.space, change_request)
-            app.say(await self._success_message(title, key, outcome))
+            app.say(new_page_note or await self._success_message(title, key, outcome))
             return change_request
         if outcome.kind == "conflict":
             message = f"Could not send {self.title}: others changed the same text in {title}."
@@ -347,7 +345,7 @@ def block_line(text: str, block: Block) -> int:
     return min(line, text.count("\n")) + 1
 
 
-Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
+Sending = Callable[[], Coroutine[Any, Any, SendResult[text_edits.SuggestionOutcome]]]
 
 
 def why_not_apply(
@@ -362,22 +360,22 @@ def why_not_apply(
         return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(texts) > 1:
         return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
-    if not suggested_texts(thread, message):
+    if not text_edits.suggested_texts(thread, message):
         return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
         return (
             "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
         )
-    if reason := why_no_editing(app) or _why_not_in_request(app, at):
+    if reason := permissions.why_no_editing(app) or _why_not_in_request(app, at):
         return reason
-    return why_not_in_discussion(app, at, "resolve", thread) if resolve and thread.is_open else None
+    return permissions.why_not_in_discussion(app, at, "resolve", thread) if resolve and thread.is_open else None
 
 
 def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
     change_request = app.session.live.peek(change_requests.Get(at=at)).value
     if change_request is None:
-        return why_not_in_space(app, at.space_id, "edit")
-    return why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED)
+        return permissions.why_not_in_space(app, at.space_id, "edit")
+    return permissions.why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED)
 
 
 def apply_to_page(
@@ -385,7 +383,7 @@ def apply_to_page(
 ) -> None:
     """Apply the suggested change in `message` to the page of `thread`. Resolve the thread if `resolve`. If the block
     has changed since the suggestion, offer to open the editor. No effect unless `at` is a change request."""
-    texts = suggested_texts(thread, message)
+    texts = text_edits.suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return
     page = thread.target.page
@@ -394,8 +392,8 @@ def apply_to_page(
     later_writes = [resolution_write(at, thread)] if resolves else []
     screen = app.screen
 
-    async def send() -> SendResult[SuggestionOutcome]:
-        result = await apply_suggestions(app.session.live, at, texts, later_writes)
+    async def send() -> SendResult[text_edits.SuggestionOutcome]:
+        result = await text_edits.apply_suggestions(app.session.live, at, texts, later_writes)
         if result.kind != "changed" or result.result is None:
             return (
                 result
@@ -432,12 +430,14 @@ def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: st
         send(),
         message=message,
         make_undo=lambda outcome: DirectUndo(
-            "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
+            "undo the suggested change",
+            lambda: text_edits.revert_suggestions(live, at, outcome),
+            "Undid the suggested change.",
         ),
     )
 
 
-def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: SuggestedText) -> None:
+def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: text_edits.SuggestedText) -> None:
     async def open_editor() -> None:
         with explained(f"Could not open {title}"):
             change_request = await app.session.live.fetch(change_requests.Get(at=at))
