@@ -226,6 +226,9 @@ def _run_merge(options: argparse.Namespace) -> int:
             "Could not merge: without a terminal, merging needs --yes. To see the checks, use --check.", USAGE
         )
 
+    if options.check and (options.yes or options.update):
+        raise Failure("Could not use --yes or --update with --check, which merges and updates nothing.", USAGE)
+
     async def use_session(session: Session) -> int:
         if not options.check:
             await prepare_writes(session)

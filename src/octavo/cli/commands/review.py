@@ -17,6 +17,7 @@ from octavo.cli.arguments import not_empty
 from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import ComparedVersions, changed_items, viewed_revision
 from octavo.cli.connection import (
+    WAIT_SECONDS,
     add_and_send,
     add_sending_options,
     add_text_options,
@@ -203,6 +204,8 @@ def run(options: argparse.Namespace) -> int:
         ("--json", options.json is not None, not options.discard_proposed, "the other actions"),
         ("--jq", options.jq is not None, not options.discard_proposed, "the other actions"),
         ("--revision", options.revision, has_verdict, "--approve, --request-changes or --comment"),
+        ("--once", options.once, has_verdict, "--approve, --request-changes or --comment"),
+        ("--wait", options.wait != WAIT_SECONDS, has_verdict, "--approve, --request-changes or --comment"),
     ):
         if is_used and not is_allowed:
             raise Failure(f"Could not use {name}: it belongs to {owner}.", USAGE)
