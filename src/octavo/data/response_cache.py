@@ -13,17 +13,7 @@ from typing import Any, NamedTuple
 
 from octavo.api.operation import SPECS, Operation, decode_response
 from octavo.api.wire import NoSuchOperation, Request, decode, encode
-from octavo.data.database import (
-    Writer,
-    closed_on_failure,
-    connect,
-    describe_error,
-    is_intact,
-    rename_database,
-    shows_damage,
-    time_of_timestamp,
-    transaction,
-)
+from octavo.data import database
 from octavo.data.sync_queue import Version
 
 FILE_NAME = "cache-v1.db"
@@ -96,7 +86,7 @@ class ResponseCache:
         self._is_damaged = False
         self._path = folder / FILE_NAME if folder else None
         self._db = self._open()
-        self._writer = Writer(self._connect_writer, "octavo cache writer")
+        self._writer = database.Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not on disk yet, each with the time of its request, by URL."""
         self.unstored_urls: set[str] = set()
@@ -120,7 +110,7 @@ class ResponseCache:
         if url in self.unstored_urls:
             return None
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
-        return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
+        return next(((body, database.time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
     def decode(self, op: Operation[Any], body: bytes) -> Any:
         """Decode the bytes of `read_body`. If they are unreadable, delete the cached response and return None."""
@@ -185,7 +175,7 @@ class ResponseCache:
 
     def _stored_versions(self) -> dict[str, Version]:
         rows = self._rows("SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?")
-        return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
+        return {url: Version(stamp, database.time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
         """Store data that is no response, such as inbox rows and images. `body` is called in the background."""
@@ -254,7 +244,7 @@ class ResponseCache:
         if self._path is None:
             yield self._db
             return
-        with closing(connect(self._path, read_only=True)) as db:
+        with closing(database.connect(self._path, read_only=True)) as db:
             yield db
 
     def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
@@ -267,7 +257,7 @@ class ResponseCache:
             op = None
             with suppress(NoSuchOperation, ValueError):
                 op = decode(Request("GET", url))
-            yield StoredResponse(row_number, op, body, time_of_timestamp(requested_at))
+            yield StoredResponse(row_number, op, body, database.time_of_timestamp(requested_at))
 
     def clear(self) -> str:
         """Delete all data of this profile and shrink the file. Blocks the thread. Return the error, or empty text."""
@@ -279,11 +269,11 @@ class ResponseCache:
         self._unwritten.clear()
         self.versions.clear()
         try:
-            with transaction(self._db):
+            with database.transaction(self._db):
                 for table in _TABLES:
                     self._db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self._namespace,))
         except sqlite3.Error as error:
-            return describe_error(error)
+            return database.describe_error(error)
         with suppress(sqlite3.OperationalError):  # another process may be using the file, or the disk may be full
             self._db.execute("VACUUM")
         for damaged_file in self._path.parent.glob(f"{FILE_NAME}.damaged*") if self._path is not None else ():
@@ -306,7 +296,7 @@ class ResponseCache:
             with self._connection_of_thread() if in_thread else nullcontext(self._db) as db:
                 return db.execute(query, (self._namespace, *values)).fetchall()
         except sqlite3.DatabaseError as error:
-            self._is_damaged = self._is_damaged or shows_damage(error)
+            self._is_damaged = self._is_damaged or database.shows_damage(error)
             return []
 
     def _execute_later(self, statement: str, *values: str | float) -> None:
@@ -318,7 +308,7 @@ class ResponseCache:
             try:
                 statement(db)
             except sqlite3.DatabaseError as error:
-                self._is_damaged = self._is_damaged or shows_damage(error)
+                self._is_damaged = self._is_damaged or database.shows_damage(error)
                 raise
 
         return self._writer.submit(write)
@@ -330,27 +320,27 @@ class ResponseCache:
                 return self._open_at(path)
             except (sqlite3.OperationalError, OSError) as error:
                 consequence = "Nothing will be cached for the next time you start Octavo."
-                self.notices = (f"Could not open the cache {path}: {describe_error(error)}. {consequence}",)
+                self.notices = (f"Could not open the cache {path}: {database.describe_error(error)}. {consequence}",)
             except sqlite3.DatabaseError:
                 return self._replace_damaged_file(path)
             self._path = None
-        db = connect(None)
+        db = database.connect(None)
         db.executescript(SCHEMA)
         return db
 
     def _open_at(self, path: Path) -> sqlite3.Connection:
-        db = connect(path)
-        with closed_on_failure(db):
+        db = database.connect(path)
+        with database.closed_on_failure(db):
             db.executescript(SCHEMA)
         return db
 
     def _replace_damaged_file(self, path: Path) -> sqlite3.Connection:
-        rename_database(path, f"{path.name}.damaged")
+        database.rename_database(path, f"{path.name}.damaged")
         self.notices = ("The cache was damaged. Octavo will load everything from the server again.",)
         return self._open_at(path)
 
     def _connect_writer(self) -> sqlite3.Connection:
-        return connect(self._path) if self._path is not None else self._db
+        return database.connect(self._path) if self._path is not None else self._db
 
     def _reopen(self) -> None:
         self._is_damaged = False
@@ -360,10 +350,10 @@ class ResponseCache:
         self._db.close()
         self.versions.clear()  # the responses are lost, so all must be fetched again
         self._db = self._replace_damaged_file(self._path)
-        self._writer = Writer(self._connect_writer, "octavo cache writer")
+        self._writer = database.Writer(self._connect_writer, "octavo cache writer")
 
     def _evict_if_intact(self, db: sqlite3.Connection) -> None:
-        self._is_damaged = not is_intact(db)
+        self._is_damaged = not database.is_intact(db)
         if not self._is_damaged:
             self._evict(db)
 

@@ -16,23 +16,9 @@ from octavo.api.errors import NotFound
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.safety import safe_line
+from octavo.cli import connection
 from octavo.cli.arguments import not_empty
 from octavo.cli.commands import CliCommand
-from octavo.cli.connection import (
-    add_sending_options,
-    add_text_options,
-    check_allowed,
-    check_message,
-    delete_editor_file,
-    once_key,
-    prepare_writes,
-    read_file,
-    read_text,
-    run_connected,
-    send,
-    tell_if_run_before,
-    text_option,
-)
 from octavo.cli.item_rows import (
     THREAD_FIELDS,
     FoundThread,
@@ -124,7 +110,7 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "ref", metavar="REF", help="a change request, a space, a page or a block; a thread gets a reply"
     )
-    add_text_options(command)
+    connection.add_text_options(command)
     command.add_argument("--page", metavar="PAGE", type=not_empty, help="the page, by its path, id or title")
     place_group = command.add_mutually_exclusive_group()
     place_group.add_argument("--block", metavar="KEY", type=not_empty, help="the block, by its key")
@@ -134,15 +120,15 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
         "--suggest", metavar="FILE", help="suggest this text instead of the block; - reads standard input"
     )
     command.add_argument("--pending", action="store_true", help="keep the comment pending until you submit a review")
-    add_sending_options(command)
+    connection.add_sending_options(command)
     add_output_options(command, prints_rows=False)
 
 
 def _run_comment(options: argparse.Namespace) -> int:
     if options.suggest == "-" and options.file == "-":
         raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
-    check_message(options)
-    return run_connected(options, lambda session: write_comment(session, options), action="comment")
+    connection.check_message(options)
+    return connection.run_connected(options, lambda session: write_comment(session, options), action="comment")
 
 
 @dataclass(frozen=True)
@@ -155,8 +141,8 @@ class _Place:
 async def write_comment(session: Session, options: argparse.Namespace) -> None:
     """Write the comment of the command line and print it. If its REF names a thread, write a reply. If `--pending`, do
     not send the comment yet. Raises ApiError, Failure or NotSaved."""
-    await prepare_writes(session)
-    if await tell_if_run_before(session, options):
+    await connection.prepare_writes(session)
+    if await connection.tell_if_run_before(session, options):
         return
     resolver = RefResolver(session, options)
     target = await (resolver.resolve if options.page else partial(find_named, resolver))(options.ref)
@@ -164,18 +150,18 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
         _check_reply_options(options, target)
         await _write_reply(session, options, target)
         return
-    check_allowed(why_not_in_space(target.space, "comment"), "comment")
+    connection.check_allowed(why_not_in_space(target.space, "comment"), "comment")
     place = await _find_place(resolver, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
         raise Failure(f"Could not keep the comment pending: {target.ref.without_page} is not a change request.", USAGE)
     place_fields = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
     op = comments.Create(at=target.at, body=Markdown(markdown=_comment_text(options, place)), **place_fields)
-    write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
+    write = NewWrite(op, "comment", connection.once_key(options.once), context=str(place.target.ref))
     if options.pending:
         (entry,) = await session.outbox.add_pending_comments([write])
-        delete_editor_file(options)
+        connection.delete_editor_file(options)
     else:
-        (entry,) = await send(session, [write], options)
+        (entry,) = await connection.send(session, [write], options)
     print_comment_result(session, options, place.target, entry, thread_id=entry.created_id)
 
 
@@ -193,27 +179,27 @@ async def _write_reply(
     """Send a reply to a thread, and print it. If `resolves`, also resolve the thread."""
     thread_id = thread.comment.id
     why = why_not_in_space(thread.target.space, "comment")
-    check_allowed(
+    connection.check_allowed(
         why or why_not_in_thread(thread.target.space, thread.comment, "reply_resolve" if resolves else "reply"), "reply"
     )
     create_reply = comments.CreateReply(
-        at=thread.at, comment_id=thread_id, body=Markdown(markdown=read_text(options, "reply"))
+        at=thread.at, comment_id=thread_id, body=Markdown(markdown=connection.read_text(options, "reply"))
     )
-    writes = [NewWrite(create_reply, "reply", once_key(options.once), context=thread.ref)]
+    writes = [NewWrite(create_reply, "reply", connection.once_key(options.once), context=thread.ref)]
     if resolves and thread.comment.is_open:
         resolve_thread = comments.Update(at=thread.at, comment_id=thread_id, resolved=True)
         writes.append(NewWrite(resolve_thread, "resolve the thread", context=thread.ref))
-    entries = await send(session, writes, options)
+    entries = await connection.send(session, writes, options)
     print_comment_result(session, options, thread.target, entries[0], thread_id=thread_id)
 
 
 def _comment_text(options: argparse.Namespace, place: _Place) -> str:
     if options.suggest is None:
-        return read_text(options, "comment")
+        return connection.read_text(options, "comment")
     if place.node is None:
         raise Failure("Could not suggest a change: name the block with --quote, --block or --line.", USAGE)
-    suggestion = suggestion_fence(read_file(options.suggest).rstrip("\n"))
-    text = text_option(options)
+    suggestion = suggestion_fence(connection.read_file(options.suggest).rstrip("\n"))
+    text = connection.text_option(options)
     return f"{text.rstrip()}\n\n{suggestion}" if text else suggestion
 
 
@@ -277,21 +263,21 @@ COMMENT = CliCommand(
 
 def _declare_reply(command: argparse.ArgumentParser) -> None:
     command.add_argument("thread", metavar="THREAD", help="the thread: SPACE/NUMBER@ID, an id or a URL")
-    add_text_options(command)
+    connection.add_text_options(command)
     command.add_argument("--resolve", action="store_true", help="resolve the thread too")
-    add_sending_options(command)
+    connection.add_sending_options(command)
     add_output_options(command, prints_rows=False)
 
 
 def _run_reply(options: argparse.Namespace) -> int:
-    check_message(options)
-    return run_connected(options, lambda session: reply_to_thread(session, options), action="reply")
+    connection.check_message(options)
+    return connection.run_connected(options, lambda session: reply_to_thread(session, options), action="reply")
 
 
 async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:
     """Send a reply to the thread `options.thread`, and print the reply. Raises ApiError, Failure or NotSaved."""
-    await prepare_writes(session)
-    if await tell_if_run_before(session, options):
+    await connection.prepare_writes(session)
+    if await connection.tell_if_run_before(session, options):
         return
     thread = await find_thread(RefResolver(session, options), options.thread)
     await _write_reply(session, options, thread, resolves=options.resolve)
@@ -317,7 +303,7 @@ def _declare_react(command: argparse.ArgumentParser) -> None:
     command.add_argument("thread", metavar="THREAD", help="the thread: SPACE/NUMBER@ID, an id or a URL")
     command.add_argument("emoji", metavar="EMOJI", help="the emoji itself")
     command.add_argument("--remove", action="store_true", help="remove your reaction instead")
-    add_sending_options(command, can_repeat=True)
+    connection.add_sending_options(command, can_repeat=True)
     add_output_options(command, prints_rows=False)
 
 
@@ -327,9 +313,9 @@ def _run_react(options: argparse.Namespace) -> int:
         raise Failure(f"Could not react: {emoji[:40]!r} is not one emoji. Use the emoji itself, such as 👍.", USAGE)
 
     async def use_session(session: Session) -> None:
-        await prepare_writes(session)
+        await connection.prepare_writes(session)
         thread = await find_thread(RefResolver(session, options), options.thread)
-        check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
+        connection.check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
         me = session.outbox.me
         # The server removes a reaction only by its own spelling, such as 👍 or 1f44d.
         code = api_code(emoji)
@@ -341,13 +327,13 @@ def _run_react(options: argparse.Namespace) -> int:
             spellings = own_spellings or [each.emoji for each in equal_reactions[:1]] or [code]
             reaction_field = {"removed_reactions" if options.remove else "added_reactions": tuple(spellings)}
             op = comments.Update(at=thread.at, comment_id=thread.comment.id, **reaction_field)
-            await send(session, [NewWrite(op, "react", context=thread.ref)], options)
+            await connection.send(session, [NewWrite(op, "react", context=thread.ref)], options)
         status = "removed" if options.remove else "added"
         row = {"id": thread.comment.id, "ref": thread.ref, "emoji": emoji, "status": status}
         verb = "Removed" if options.remove else "Reacted with"
         print_object(options, REACT_FIELDS, row, lambda: f"{verb} {emoji}: {thread.ref}.\n")
 
-    return run_connected(options, use_session, action="react")
+    return connection.run_connected(options, use_session, action="react")
 
 
 REACT = CliCommand(
@@ -366,7 +352,7 @@ RESOLVE_COLUMNS = (OutputColumn("result", text=lambda row: row["result"]),)
 def _declare_resolve(command: argparse.ArgumentParser) -> None:
     command.add_argument("threads", nargs="+", metavar="THREAD", help="a thread: SPACE/NUMBER@ID, an id or a URL")
     command.add_argument("--reopen", action="store_true", help="reopen the threads instead")
-    add_sending_options(command, can_repeat=True)
+    connection.add_sending_options(command, can_repeat=True)
     add_output_options(command)
 
 
@@ -374,20 +360,20 @@ def _run_resolve(options: argparse.Namespace) -> int:
     action = "reopen the thread" if options.reopen else "resolve the thread"
 
     async def use_session(session: Session) -> None:
-        await prepare_writes(session)
+        await connection.prepare_writes(session)
         resolver = RefResolver(session, options)
         named_threads = [await find_thread(resolver, each) for each in options.threads]
         found_threads = {each.ref: each for each in named_threads}.values()
         for each in found_threads:
             why = why_not_in_space(each.target.space, "comment")
-            check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)
+            connection.check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)
         done, already = ("Reopened", "Already open") if options.reopen else ("Resolved", "Already resolved")
         with Output(options, RESOLVE_FIELDS, RESOLVE_COLUMNS) as output:
             for each in found_threads:
                 is_changed = each.comment.is_open != options.reopen
                 if is_changed:
                     op = comments.Update(at=each.at, comment_id=each.comment.id, resolved=not options.reopen)
-                    await send(session, [NewWrite(op, action, context=each.ref)], options)
+                    await connection.send(session, [NewWrite(op, action, context=each.ref)], options)
                 row = {
                     "id": each.comment.id,
                     "ref": each.ref,
@@ -398,7 +384,7 @@ def _run_resolve(options: argparse.Namespace) -> int:
                 with ignore_closed_pipe():
                     output.add(row)
 
-    return run_connected(options, use_session, action=action)
+    return connection.run_connected(options, use_session, action=action)
 
 
 RESOLVE = CliCommand(
@@ -442,7 +428,9 @@ def _declare_threads(command: argparse.ArgumentParser) -> None:
 
 
 def _run_threads(options: argparse.Namespace) -> int:
-    return run_connected(options, lambda session: _print_threads(session, options), action="load the threads")
+    return connection.run_connected(
+        options, lambda session: _print_threads(session, options), action="load the threads"
+    )
 
 
 async def _print_threads(session: Session, options: argparse.Namespace) -> None:
