@@ -45,6 +45,17 @@ def test_long_url_wraps_without_its_query() -> None:
     assert embedded(uploaded, 40) == "↗ files.example.com  A film.mov"
 
 
+@pytest.mark.parametrize("query", ["", "?lang=en"])
+def test_long_url_wraps_with_its_anchor(query: str) -> None:
+    address = f"https://example.com/a-guide-that/goes-on/for-long{query}#an-anchor"
+    assert embedded(address, 30) == "↗ example.com / /a-guide-that/goes-on/for- / long#an-anchor"
+
+
+def test_long_url_wraps_without_text_that_browsers_highlight() -> None:
+    address = "https://example.com/a-guide-that/goes-on/for-long#:~:text=A%20sentence"
+    assert embedded(address, 30) == "↗ example.com / /a-guide-that/goes-on/for- / long"
+
+
 def test_long_alternative_text_is_shown_completely() -> None:
     alt = " ".join(f"word{number}" for number in range(90))
     lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Styles.plain())

@@ -130,7 +130,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
         if "%2F" in detail and width_of(left) + len("  ") + cells(detail) > width - 2:
             detail = file_label(url)
         elif width_of(left[:1]) + cells(detail) > width - 2:
-            detail = detail.partition("?")[0].partition("#")[0]
+            detail = re.sub(r"\?[^#]*|#:~:.*", "", detail)
     if detail:
         left += [decoration("  "), decoration(detail, styles.muted, clickable)]
     right = [decoration("not opened", styles.muted)] if is_refused else []
