@@ -27,8 +27,8 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 
 _MAX_SCRIPT_LENGTH = 3
-"""A superscript or subscript word with more letters is shown muted instead of in small letters."""
-_LONG_WORD = re.compile(rf"(?=.*[^\W\d_])\S{{{_MAX_SCRIPT_LENGTH + 1},}}")
+"""A superscript or subscript with more letters is shown muted instead of in small letters."""
+_LONG_SCRIPT = re.compile(rf"(?=.*[^\W\d_])\S.{{{_MAX_SCRIPT_LENGTH},}}")
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -106,7 +106,7 @@ def render_each_run(
             if not run.text and all_runs[index + 1 :] and (not index or all_runs[index - 1].text[-1:].isspace()):
                 all_runs[index + 1] = all_runs[index + 1]._replace(text=all_runs[index + 1].text.removeprefix(" "))
         is_script = bool({"sup", "sub"} & run.marks) and index > 0
-        if is_script and all_runs[index - 1].text[-1:].isalnum() and _LONG_WORD.fullmatch(run.text):
+        if is_script and all_runs[index - 1].text[-1:].isalnum() and _LONG_SCRIPT.fullmatch(run.text):
             # In `Q<sub>stock</sub>`, two words without a sign between them would look like one.
             run = run._replace(text=("^" if "sup" in run.marks else "_") + run.text)
         is_first = index == 0 or not _is_same_link(all_runs[index - 1], run)
