@@ -433,6 +433,22 @@ def test_columns_are_closer_if_more_words_then_stay_whole() -> None:
     ]
 
 
+def test_title_above_numbers_wraps_so_that_names_stay_whole() -> None:
+    names = ("VDD_5V_HIPOWER", "UART8_TX_GPS2_EXT", "I2C1_SDA_BASE_GPS1_EXT", "I2C2_SCL_BASE_GPS2_EXT")
+    rows = f"| 7 | {names[0]} | 5.0V | 8 | {names[3]} | 3.3V |\n| 23 | {names[2]} | 3.3V | 24 | {names[1]} | 3.3V |\n"
+    titles = "| Pin Number | Signal Name | Voltage | Pin Number | Signal Name | Voltage |"
+    lines = [line.text for line in lay_out(parse(f"{titles}\n|-|-|-|-|-|-|\n{rows}").blocks, 76, Styles.plain())]
+    assert {names[0], names[1], names[3]} <= set("\n".join(lines).split())
+
+
+def test_title_does_not_wrap_beside_unused_width() -> None:
+    titles = "| Role | Lock rows | Edit locked rows | Lock modules | Edit locked modules |"
+    table = f"{titles}\n|-|-|-|-|-|\n| administrator | yes | no | no | yes |\n"
+    lines = lay_out(parse(table).blocks, 72, Styles.plain(), available_width=100)
+    assert "Edit locked modules" in lines[0].text
+    assert len(lines) == 3
+
+
 def test_korean_words_stay_whole() -> None:
     titles, cells = "| 첫날 안내 | 둘째 | 셋째 | 넷째 |", f"| 등대지기 안내문 | {PROSE} | {PROSE} | {PROSE} |"
     lines = [line.text for line in lay_out(parse(f"{titles}\n|-|-|-|-|\n{cells}\n").blocks, 50, Styles.plain())]

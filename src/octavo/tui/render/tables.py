@@ -181,6 +181,7 @@ def fit_columns(
     ]
     text_sizes = [sum(column) for column in sizes]
     widths = _share_widths(natural_widths, hinted_widths, text_sizes, available_width)
+    parts = _WordPartWidths(texts)
     has_long_words = any(longest.word > _LONG_PLAIN_WORD for longest in longest_words_by_column)
     for limits in _COLUMN_LIMITS:
         if not limits.counts_urls and limits.max_whole_word == _ANY_LENGTH and not has_long_words:
@@ -197,9 +198,13 @@ def fit_columns(
         if _excess_width(narrow_widths, available_width) <= 0:
             break
     else:
-        kept_widths = least_widths
+        # Narrow columns are narrowed, too, such as numbers below a title of two words, if the table then fits.
+        kept_widths = [
+            max(min(low, _MIN_COLUMN_WIDTH), parts.longest(index, low)) if wide <= _NARROW_COLUMN else low
+            for index, (low, wide) in enumerate(zip(least_widths, natural_widths, strict=True))
+        ]
+        kept_widths = kept_widths if _excess_width(kept_widths, available_width) <= 0 else least_widths
     widths = _share_widths(widths, kept_widths, text_sizes, available_width)
-    parts = _WordPartWidths(texts)
     if _excess_width(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
         words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_words_by_column]
@@ -611,9 +616,8 @@ def _fit_table(
     `width`, or would wrap a row, up to `available_width` is used."""
     grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
-    if available_width > width and (
-        table_grid.width > width - 2 or any(is_row_wrapped(row, table_grid.widths) for row in table_grid.body)
-    ):
+    is_wrapped = any(is_row_wrapped(row, table_grid.widths) for row in table_grid.head + table_grid.body)
+    if available_width > width and (table_grid.width > width - 2 or is_wrapped):
         table_grid = grid(available_width - 2)
     return table_grid, any(is_row_wrapped(row, table_grid.widths) for row in table_grid.body)
 
