@@ -163,3 +163,16 @@ async def test_diff_shown_with_threads_is_built_once(monkeypatch: pytest.MonkeyP
         app.pane.show(compared, key="p", threads={})
         await pilot.pause()
         assert "Zoe M." not in screen(app.pane)
+
+
+async def test_row_with_cursor_bar_is_painted_once_while_scrolling() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("Many words. " * 400, key="p")
+        await pilot.pause()
+        await pilot.press(")")
+        before = app.pane.painter.paint()
+        app.pane.viewport.scroll_by(1)
+        after = app.pane.painter.paint()
+        assert "▌" in before[5].text
+        assert before[5] is after[4]

@@ -33,6 +33,8 @@ _PAN_CELLS = 16
 """Number of cells by which one key press scrolls wide code or tables."""
 _MAX_CACHED_CHUNKS = 100
 """Maximum number of chunks whose selectable blocks are cached."""
+_MAX_BAR_STRIPS = 300
+"""Maximum number of strips with the cursor bar that are kept from one frame to the next."""
 
 
 class BlockCursor(PanePart):
@@ -47,6 +49,8 @@ class BlockCursor(PanePart):
         self._bar_ids: frozenset[int] = frozenset()
         """`id()` of `_bar_block` and of all blocks inside it, which get the cursor bar."""
         self._is_bar_shown = False
+        self._bar_strips: dict[tuple[int, int, Style], tuple[Strip, Strip]] = {}
+        """Strips without and with the cursor bar, by `id()` of the former, column and style of the bar."""
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
 
     def lines_changed(self) -> None:
@@ -70,6 +74,8 @@ class BlockCursor(PanePart):
         block = selected.block if selected is not None else None
         if block is not self._bar_block:
             self._bar_block, self._bar_ids = block, _ids_inside(block)
+        if len(self._bar_strips) > _MAX_BAR_STRIPS:
+            self._bar_strips.clear()
         self._is_bar_shown = shows_bar
 
     def with_bar(self, strip: Strip, chunk_index: int, line: Line) -> Strip:
@@ -80,7 +86,10 @@ class BlockCursor(PanePart):
             return strip
         styles = viewport.text_styles
         style = viewport.base_style + (styles.accent if viewport.widget.has_focus else styles.muted)
-        return overlay_text(strip, viewport.contents.margin_of(chunk_index) + column, styles.glyphs.bar, style)
+        key = id(strip), viewport.contents.margin_of(chunk_index) + column, style
+        if key not in self._bar_strips:
+            self._bar_strips[key] = strip, overlay_text(strip, key[1], styles.glyphs.bar, style)
+        return self._bar_strips[key][1]
 
     def spans_of(self, chunk_index: int) -> list[BlockSpan]:
         """Return the selectable blocks of a chunk. This renders the chunk if it is not rendered yet."""
