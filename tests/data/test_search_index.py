@@ -539,6 +539,26 @@ class TestIndexFile:
         killed.close()
         cache.close()
 
+    async def test_finished_index_without_updates_is_not_filled_again(self, tmp_path: Path, clock: Clock) -> None:
+        cache = ResponseCache(tmp_path, "mia", now=clock)
+        ended, later = (SearchIndex(tmp_path, "mia", read_cached=cache.responses_after, now=clock) for _ in range(2))
+        for _ in range(3):
+            await ended.search("slipway")
+            ended.flush()
+        ended.finish_writing()
+        cache.put(content.GetPage(at=HERE, page_id="p1", format="markdown"), Page(id="p1", markdown="slipway"))
+        cache.flush()
+        for _ in range(3):
+            await later.search("slipway")
+            later.flush()
+        assert await find_ids(later, "slipway") == [], "the finished process has indexed everything"
+        for each in (ended, later, cache):
+            each.close()
+
+    async def test_finished_index_without_a_file_creates_no_file(self, tmp_path: Path) -> None:
+        SearchIndex(tmp_path).finish_writing()
+        assert _files(tmp_path, "*") == []
+
     async def test_damaged_index_is_usable_again(self, tmp_path: Path) -> None:
         index = SearchIndex(tmp_path)
         for number in range(100):

@@ -193,6 +193,12 @@ class Writer:
             self._thread.start()
         return future
 
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until the submitted transactions have ended, but at most `timeout` seconds."""
+        if self._thread is not None:
+            with suppress(TimeoutError):
+                self.submit(lambda db: None).exception(timeout)
+
     def close(self, timeout: float = 2.0) -> None:
         """End the thread after the submitted transactions. Wait up to `timeout` seconds until the thread has
         ended. Inside the thread, use `timeout=0`."""

@@ -282,7 +282,7 @@ class ResponseCache:
 
     def flush(self) -> None:
         """Wait until all data that was stored so far is on disk, or could not be written."""
-        self._writer.submit(lambda db: None).exception()
+        self._writer.flush()
 
     def close(self) -> None:
         """Wait up to two seconds until all data is written, and close the file."""

@@ -346,14 +346,20 @@ class SearchIndex:
 
     def flush(self) -> None:
         """Wait until all updates are in the index. Blocks, so never call this on the event loop."""
-        self._writer.submit(lambda db: None).exception()
+        self._writer.flush()
 
-    def close(self) -> None:
-        """Close the file. Updates that are not written are dropped: the next run makes them from the response cache."""
+    def finish_writing(self) -> None:
+        """Store whether all cached responses are indexed, and write nothing afterward. Updates that are not written are
+        dropped: the next run makes them from the response cache."""
         if self._has_all_cached and not self._updates:
             self._submit(lambda db: db.execute("UPDATE filling SET done = 1"))
         self._closing = True
         self._updates.clear()
+        self._writer.flush(CLOSE_SECONDS)
+
+    def close(self) -> None:
+        """Call `finish_writing`, and close the file."""
+        self.finish_writing()
         self._writer.close(CLOSE_SECONDS)
         with self._lock:
             self._close_reader()

@@ -132,8 +132,9 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Write everything to disk before the process ends. Some SQLite files stay open, which saves milliseconds."""
-        self.search_index.close()  # Also stores whether all cached responses are indexed.
+        """Write everything to disk before the process ends. The files of the cache and of the search index stay open,
+        because SQLite would move new rows from their logs into the files, and wait for the disk."""
+        self.search_index.finish_writing()
         self.live.cache.flush()
         self.state.flush()
 
