@@ -166,7 +166,7 @@ class Revision(PageTree):
 
 
 class PageReference(Model):
-    """A page that differs between two revisions."""
+    """A page of a revision, as changes name it: without its content."""
 
     id: Id
     type: SafeLine = "document"
@@ -175,7 +175,7 @@ class PageReference(Model):
 
 
 class FileReference(Model):
-    """A file that differs between two revisions."""
+    """A file of a revision, as changes name it."""
 
     id: Id
     name: SafeLine = ""

@@ -21,6 +21,6 @@ class Content(Model):
 
 
 class GetContent(Operation[Content], get="/urls/content"):
-    """Get the content that a link to the app points to."""
+    """Get the content that a link to the platform's web app points to."""
 
     url: Annotated[str, Field(max_length=2048)]

@@ -60,9 +60,9 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 ARRIVAL_MARGIN_LOCAL = 2.0
-"""Maximum number of seconds from the timeout of a request until the request reaches a server on this machine."""
+"""Maximum number of seconds by which a request can reach a server on this machine after the timeout of the request."""
 ARRIVAL_MARGIN_REMOTE = 30.0
-"""Maximum number of seconds from the timeout of a request until the request reaches a server on another machine."""
+"""Maximum number of seconds by which a request can reach another machine after the timeout of the request."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only_reason: str = "") -> LazyClient:

@@ -259,8 +259,9 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
 def _to_api_error(
     error: Exception, host: str, connected_host: str, only_reads: bool, *, has_response: bool
 ) -> ApiError:
-    """Return the ApiError for an error of httpx. `connected_host` names the proxy, or is `host` without
-    a proxy. If `only_reads`, the message says to try again. `has_response` is True if a response has begun."""
+    """Return the ApiError for an error of httpx. `connected_host` is the name of the
+    proxy. Without a proxy, it equals `host`. If `only_reads`, the message says to try again. `has_response` is True if
+    a response has begun."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):

@@ -47,11 +47,11 @@ Reads
     4. Each update calls `InboxPlanner.needed_responses`. The fingerprint of a list of threads has the number of open threads,
        and for a change request also `updatedAt`. The lists of the organization do not count replies. So a reply may leave the
        fingerprint of a change request's threads unchanged, and always leaves that of a space's threads unchanged.
-    5. So `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`): one list that is not own, then
-       own lists, and then others. The reply waits here, for many polls if there are many lists. A list is own if it has a
-       thread of the user, or replies in a thread that concerns the user (`needed_replies`). The limit is about
-       `MAX_RECHECKED_PAGES` pages. On servers that do not report the times of replies, two of these pages are lists of
-       replies, because an edit leaves the number of replies unchanged.
+    5. So `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`), of about
+       `MAX_RECHECKED_PAGES` pages. The reply waits here, for many polls if there are many lists. An own list is a list with
+       a thread of the user, or with replies in a thread that concerns the user (`needed_replies`). First, one other list is
+       rechecked, then own lists, and then the remaining lists. On servers that do not report the times of replies, a
+       recheck is also the only way to notice an edited reply. There, two of the pages are lists of replies.
     6. The list of threads arrives. It has the number of replies of each thread, so the fingerprint of the replies differs
        (`replies_fingerprint`), and `InboxPlanner.on_response` returns them as needed. Their rank is INBOX if the thread
        concerns the user, otherwise LATER. In each update, the replies of 200 threads of rank LATER get rank INBOX.

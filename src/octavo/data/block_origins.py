@@ -259,7 +259,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
         if cached_space is None or cached_space.revision is None:
             raise
         return cached_space.revision
-    # Some servers send the ID only with the content, which is larger.
+    # Some servers send the ID of the revision only with the content, which is larger.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
 

@@ -182,7 +182,9 @@ class ViewPlanner:
         """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
 
     def adopt_fingerprints(self, listed_at: datetime) -> None:
-        """Store listed fingerprints for watched responses requested since `listed_at`, the time of the newest list."""
+        """Store the fingerprints computed from the lists, for watched responses that were requested since `listed_at`,
+        the
+        time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, version = response.requested_at, cache.versions.get(response.url)

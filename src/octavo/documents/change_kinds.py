@@ -1,4 +1,5 @@
-"""Sorts the changes of a page by what they may break: numbers, units, commands, code, links and warnings before wording.
+"""Sorts the changes of a page by what they may break: numbers, units, commands, code, links and warnings before
+wording.
 Words are recognized in English, and numbers in all scripts."""
 
 from __future__ import annotations
@@ -368,7 +369,7 @@ def _changed_kinds(
                     yield from (kind for joined_entry in row.entries for kind in _kinds(joined_entry))
         case RowChange(cells):
             for cell in cells:
-                yield from _cell_kinds(cell)
+                yield from _cell_change_kinds(cell)
         case ContainerChange(title=title) if title is not None:
             yield from _kinds_of_text(title.words)
         case None if old.kind != new.kind or not settings or _own_text(old) != _own_text(new):
@@ -388,7 +389,7 @@ def _column_kinds(column: ColumnPair) -> Iterator[ChangeKind]:
         yield from _kinds_of_text(diff_runs(column.old.title, column.new.title).words)
 
 
-def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
+def _cell_change_kinds(cell: CellChange) -> Iterator[ChangeKind]:
     for setting in cell.settings:
         yield from _setting_kinds(setting)
     if cell.words is not None:

@@ -136,7 +136,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # False is visible, so it is no default.
+            return value is None  # A checkbox that is off is visible, so False is no default.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":

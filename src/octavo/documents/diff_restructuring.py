@@ -494,8 +494,9 @@ def _version_score(old: Node, new: Node, kept_length: float) -> float:
 
 
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
-    """Return a note for each pair that says how the block moved between containers. The note is empty for other blocks.
-    If no block moved between containers, changed numbers of items get no note either."""
+    """Return a note for each pair, such as `from another list`. A block that moved between containers gets a note that
+    says how. If there is such a block, an item with another number also gets a note, if its list is another one. All
+    other notes are empty."""
     notes = [_crossing_note(old, new, old_containers) if old and new else "" for old, new in pairs]
     if not any(notes):
         return notes

@@ -199,7 +199,8 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 def _with_whole_nodes(
     old: _TextVersion, new: _TextVersion, related_pairs: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Return both ranges, extended to whole blocks and related texts. `related_pairs` has old and new text indexes."""
+    """Return `old_texts` and `new_texts`, extended until they have whole blocks and both texts of each related pair.
+    `related_pairs` has old and new text indexes."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
         pairs = [(i, j) for i, j in related_pairs if i in whole_old or j in whole_new]

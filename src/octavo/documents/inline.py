@@ -99,7 +99,7 @@ class RunBuilder:
             if name := match["emoji"]:
                 if tone := match["tone"]:
                     name = f"{name}_tone{int(tone) - 1}"
-                if _is_part_of_list(text, match.start(), end) or not (character := emoji.from_name(name)):
+                if _is_inside_text(text, match.start(), end) or not (character := emoji.from_name(name)):
                     continue
                 run = (character, "emoji", self._link, {"code": name})
             elif self._link is None:
@@ -319,7 +319,7 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
     return marks | {mark}
 
 
-def _is_part_of_list(text: str, start: int, end: int) -> bool:
+def _is_inside_text(text: str, start: int, end: int) -> bool:
     """Return whether `text[start:end]`, such as `:b:`, is no emoji but part of a text such as `a:b:c`."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
@@ -332,7 +332,7 @@ def escape_emoji_names(markdown: str) -> str:
 
     def escape(match: re.Match[str]) -> str:
         is_emoji = emoji.from_name(match[1].replace("\\_", "_")) is not None
-        is_emoji = is_emoji and not _is_part_of_list(markdown, match.start(), match.end(1) + 1)
+        is_emoji = is_emoji and not _is_inside_text(markdown, match.start(), match.end(1) + 1)
         return "\\:" if is_emoji else ":"
 
     return _POSSIBLE_EMOJI.sub(escape, markdown) if ":" in markdown else markdown

@@ -384,7 +384,7 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
 
 def path_from_root(folder: str, path: str, root: str) -> str:
     """Return the path from the root of the pages for a relative `path` in `folder`, such as `a.md` for `../docs/a.md`
-    if `root` is `docs`. The result begins with `..` if it is outside of the root."""
+    in the top folder if `root` is `docs`. The result begins with `..` if it is outside of the root."""
     joined_path = posixpath.normpath(posixpath.join(folder, path))
     steps = joined_path.split("/")
     count = steps.count("..")

@@ -700,7 +700,8 @@ def _sign(text: str) -> str:
 
 
 def _is_empty_italic(texts: list[str], start: int, end: int) -> bool:
-    """Return whether `__` in `texts[start:end]` is an empty mark: alone or beside a mark, unlike in `see __ here`."""
+    """Return whether `__` in `texts[start:end]` is an empty mark: without text, or next to another mark, unlike in `see
+    __ here`."""
     before, after = "".join(texts[max(0, start - 2) : start]), "".join(texts[end : end + 2])
     if not f"{before[-1:]}{after[:1]} ".isspace():
         return False

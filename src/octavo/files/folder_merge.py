@@ -153,7 +153,7 @@ class FolderMerge:
             merged_entries = local_changes.without_entries(local_entries, ())
         else:
             merged_entries = self._merged_entries(base, server)
-            if not base_text or not local_changes.are_equal_contents(server, base):
+            if not base_text or not local_changes.are_equal_tables_of_contents(server, base):
                 base_text = write_summary(server)
         self._merged_ids = {entry.id for entry in walk_entries(merged_entries)}
         incoming = IncomingFile(SUMMARY, SUMMARY, "summary", "", base_text, last_pulled=file)
@@ -161,7 +161,7 @@ class FolderMerge:
         if data is None:
             self._put(SUMMARY, write_summary(merged_entries).encode(), self.result.added)
         elif (
-            not local_changes.are_equal_contents(merged_entries, local_entries)
+            not local_changes.are_equal_tables_of_contents(merged_entries, local_entries)
             and (new_text := write_summary(merged_entries)) != text
         ):
             is_edited_locally = file is None or text_digest(text) != file.base_sha256

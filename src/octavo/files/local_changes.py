@@ -86,7 +86,7 @@ def _take_id(
         known_entries.remove(known_entry)
 
 
-def are_equal_contents(one: TableOfContents, other: TableOfContents) -> bool:
+def are_equal_tables_of_contents(one: TableOfContents, other: TableOfContents) -> bool:
     """Return whether two tables of contents are written as the same `SUMMARY.md`."""
     return list(_comparable_entries(one)) == list(_comparable_entries(other))
 

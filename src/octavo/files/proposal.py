@@ -246,7 +246,7 @@ class Proposal:
     def _sent_summary(self, plan: ProposalPlan) -> str:
         """Return the text of `SUMMARY.md`, without changes that cannot be sent."""
         text, entries = self.local.text(SUMMARY), self.local.entries
-        if local_changes.are_equal_contents(entries, plan.contents):
+        if local_changes.are_equal_tables_of_contents(entries, plan.contents):
             return text
         return local_changes.edited_summary(self.folder, text, entries, plan.contents) or write_summary(plan.contents)
 

@@ -135,7 +135,9 @@ class Fetcher:
         sockets.append(connected_socket)
         try:
             if time.monotonic() > deadline:
-                raise _time_limit_failure(host)  # The sockets have been closed, so nobody would close this one.
+                raise _time_limit_failure(
+                    host
+                )  # The caller has closed its sockets already, so it would not end this request.
             if context is not None:
                 # The handshake is a separate step, so that `sockets` already has the socket.
                 tls_socket = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)

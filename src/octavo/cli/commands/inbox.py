@@ -102,10 +102,11 @@ class InboxList:
         self._space_titles: dict[str, str] = {}
 
     async def print(self) -> None:
-        """Print the inbox, or with `--watch` each row that is added or changed, until `--limit`. Raises ApiError or Failure."""
+        """Print the inbox, or with `--watch` each row that is added or changed, until `--limit`. Raises ApiError or
+        Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
-        # Which rows need the user depends on who the user is. A rejected API key raises an error here.
+        # The inbox depends on who the user is. A rejected API key raises an error here.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._resolver.organization())
         changed_event = asyncio.Event()

@@ -63,7 +63,8 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 
 
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
-    """Merge the text of a block before its children. Return a conflict if both sides changed it differently."""
+    """Merge the heads of a block: the text above its children. Return a conflict if both sides changed it
+    differently."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
     if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
         return heads.preferred

@@ -202,7 +202,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             page_op = content.GetPage(at=at, page_id=page.id, format="markdown")
         if page_op != self.subscriptions.operation("page"):
             self._suggestions.set_page_text("")  # The old text belongs to another page.
-        self.subscriptions.follow("page", page_op, self._show_page)
+        self.subscriptions.follow("page", page_op, self._read_page_text)
 
     def refresh_replies(self) -> None:
         for op in self.subscriptions.operations():
@@ -228,7 +228,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             # The user has just sent a message: scroll to it.
             self.call_after_refresh(self.scroll_end, animate=False)
 
-    def _show_page(self, snapshot: Snapshot[Page]) -> None:
+    def _read_page_text(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:
             self._suggestions.set_page_text(snapshot.value.markdown or "")
 

@@ -389,7 +389,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     @on(Reader.CommentRequested)
     def _on_comment_requested(self, message: Reader.CommentRequested) -> None:
-        self.page_discussion.comment(message.block)  # The cursor may have moved since.
+        self.page_discussion.comment(message.block)  # The cursor may have moved since the key was pressed.
 
     @on(Reader.ThreadRequested)
     def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:

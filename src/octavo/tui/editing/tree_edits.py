@@ -27,7 +27,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
 MenuAction = Callable[[], Coroutine[Any, Any, None]]
-_PERMANENT_DELETION = "The page is only in this change request, so you cannot undo its deletion."
+_PERMANENT_DELETION_NOTE = "The page is only in this change request, so you cannot undo its deletion."
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class TreeEdit:
 
         def on_decided(result: Confirmed) -> None:
             deletion, title = DeletePage(page=self.page_id), self.title
-            undo_reason = _PERMANENT_DELETION if is_new else target_change_request.REVERT_HINT
+            undo_reason = _PERMANENT_DELETION_NOTE if is_new else target_change_request.REVERT_HINT
             self.app.background(
                 self._write(loaded, deletion, f"delete {title}", f"Deleted {title}", undo_reason=undo_reason)
             )
@@ -244,7 +244,7 @@ class TreeEdit:
             "To revert the deletion, open the change request, select the page, and press Q."
         )
         if is_new:
-            intro = _PERMANENT_DELETION
+            intro = _PERMANENT_DELETION_NOTE
         subpages_note = f"Its {plural(subpage_count, 'subpage')} will also be deleted."
         if new_count and not is_new:
             subpages_note += f" You cannot restore {new_count} of them, because main does not have them."

@@ -118,7 +118,7 @@ def prepare_conflicts(
         counts[name] += 1
         same_named = [each for other_name, each in page.all_named_conflicts if other_name == name]
         has_both_texts = conflict.main is not None and conflict.request is not None
-        sources = [conflict] if has_both_texts else same_named  # Moved text: one conflict for each position.
+        sources = [conflict] if has_both_texts else same_named  # Each position of moved text has a conflict.
         base_text = next((_standalone_text(conflict, each.base) for each in sources if each.base is not None), None)
         main_text = next((_standalone_text(conflict, each.main) for each in sources if each.main is not None), "")
         request_text = next(

@@ -263,7 +263,7 @@ class DeferredContent:
     """OpenAPI specifications, by slug, or by link target if the block names a file or URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
-    """Rendered details of expanded operations."""
+    """Rendered details of expanded operations of OpenAPI specifications."""
     specification_key: tuple[str, int] | None = None
     """ID of the space and the `Live.specification_version` for which `specifications` was created. None before that."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None

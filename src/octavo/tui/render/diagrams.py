@@ -223,7 +223,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 def _replace_arrow_or_label(regex_match: re.Match[str]) -> str:
     """Return the replacement of a match of `_LONG_ARROW`. An arrow becomes the shortest of its kind, because the
-    drawing program may fail at longer ones. A label stays, but without line breaks if it is between bars."""
+    drawing program may fail at longer ones. A label stays; between bars, it loses its line breaks."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]

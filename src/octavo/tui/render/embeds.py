@@ -181,7 +181,7 @@ def shown_text(block: Block, targets: LinkTargets | None = None) -> str:
     """Return the inline text that a block shows, with the name of a linked page or file. Empty for an OpenAPI block,
     and for a cell with a checkbox or rating. `targets` has the titles of pages."""
     if block.kind == "openapi" or "value" in block.attrs:
-        return ""  # The runs of an OpenAPI block are for other apps, and a symbol shows a checkbox or rating.
+        return ""  # Octavo shows an operation instead of the text, and a symbol for a checkbox or rating.
     text = targets.text_of(block.runs) if targets is not None else plain_text(block.runs)
     if block.kind not in ("content-ref", "file"):
         return text

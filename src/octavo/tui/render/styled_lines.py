@@ -453,7 +453,7 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MAX_SIGNS = 3
-"""Maximum number of signs at the end of a URL that are not put on a separate line."""
+"""If a URL ends with at most so many signs, its last line is never only these signs: a letter moves down with them."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that are examined to decide whether the word is broken there."""
 _NO_BREAK = re.compile(r"(?!)")

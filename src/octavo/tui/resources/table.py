@@ -254,7 +254,8 @@ class Details(VerticalScroll, can_focus=False):
     def show(
         self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_values: LabeledValues = ()
     ) -> None:
-        """Show `loaded_values`, then the details of `item` with other labels. If `item` is None, show no details."""
+        """Show `loaded_values`, then those details of `item` whose labels are not in `loaded_values`. If `item` is
+        None, show no details."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_values}

@@ -307,7 +307,7 @@ class AllPagesLayout:
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors that find the blocks of threads on the page `key`. None if its text is not loaded."""
+        """Return the finder of the blocks of threads on the page `key`. None if the text of the page is not loaded."""
         section = self._sections.get(key)
         return section.anchors if section is not None else None
 

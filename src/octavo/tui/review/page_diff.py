@@ -276,7 +276,8 @@ class PageDiff:
                 link_opening.open_target(shell, target, href=message.href, text=message.text, at=self._comparison.at)
 
     def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find out how quoted words changed on a compared page, and start to find quoted words that moved to it."""
+        """Find out how quoted words changed on a compared page, and start to find quoted words that moved to this
+        page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             self.word_changes.update(change.page.id, anchors)
