@@ -337,7 +337,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         nonlocal outcome, written_text
         current_source = await page_source(live, head, page_id)
         if current_source is None:
-            outcome = PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
+            outcome = PageOutcome("gone", "Could not save the page: it was deleted, or the server sent no text of it.")
         elif current_source == own_text:
             outcome = PageOutcome("same", "The page already has this text.", head.revision_id, own_text)
         else:

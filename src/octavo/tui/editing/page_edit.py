@@ -16,6 +16,7 @@ from octavo.api.content import DocumentBody, InsertPage
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.text import Raw
+from octavo.data.loaders import find_page, page_source_op
 from octavo.data.queries import UNDECIDED
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import text_edits
@@ -273,10 +274,11 @@ class PageEdit:
             return None
         title = f"#{change_request.number} {change_request.title}"
         new_page_note = ""
-        if outcome.kind == "gone":
+        at = change_request.ref(self.space)
+        if outcome.kind == "gone" and await find_page(app.session.live, page_source_op(at, self.page_id)) is None:
             page_title = page_trees.leading_heading(edited.text) or self.title
             new_page = InsertPage(title=page_title, document=DocumentBody(markdown=edited.text))
-            sent = await edit(app.session.live, change_request.ref(self.space), None, [new_page])
+            sent = await edit(app.session.live, at, None, [new_page])
             outcome = PageOutcome("sent" if sent.kind == "done" else "refused", sent.message)
             new_page_note = f"{self.title} was deleted, so your text is now a new page in {title}."
         if outcome.kind in ("sent", "merged", "same"):
