@@ -101,7 +101,7 @@ class AdaptiveSchema(Model):
 
 
 class TemplateCondition(Model):
-    """A template for a condition on a claim, with its description."""
+    """A template for a condition on a claim. `description` describes the template."""
 
     description: SafeLine = ""
     condition: SafeText = ""

@@ -21,7 +21,7 @@ from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, RawText, S
 
 
 class Git(Model):
-    """The location of content in a Git repository."""
+    """Location of content in a Git repository, and its last commit."""
 
     oid: SafeLine = ""
     path: SafeAddress | None = None
@@ -166,7 +166,7 @@ class Revision(PageTree):
 
 
 class PageReference(Model):
-    """A page of a revision, as changes name it: without its content."""
+    """ID, type, title and path of a page in a change, without its content."""
 
     id: Id
     type: SafeLine = "document"
@@ -175,7 +175,7 @@ class PageReference(Model):
 
 
 class FileReference(Model):
-    """A file of a revision, as changes name it."""
+    """ID, name, type and URL of a file in a change."""
 
     id: Id
     name: SafeLine = ""
@@ -244,7 +244,8 @@ class Formatted(ReadsContent):
     format: Format | None = None
     """Whether the body is Markdown or a JSON document."""
     evaluated: bool | Literal["deterministic-only"] = False
-    """Whether expressions and conditions are evaluated for the caller."""
+    """Whether expressions and conditions are evaluated for the caller. `deterministic-only` evaluates only those whose
+    value does not change from call to call."""
     refs: Literal["relative", "stable"] | None = Field(None, alias="format.markdown.refs")
     """Whether links in Markdown are paths or IDs. Newer servers only; others ignore it."""
     dereferenced: bool | Literal["reusable-contents"] | None = None

@@ -83,6 +83,6 @@ class Request(
 
 
 class Withdraw(InChangeRequest, Operation[None], delete="/requested-reviewers/{user_id}"):
-    """Withdraw a review request."""
+    """Withdraw a request for a review, not the review."""
 
     user_id: Id

@@ -199,8 +199,8 @@ class ExportOptions:
 async def export_review(
     resolver: RefResolver, target: RefTarget, options: ExportOptions, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return a change request or space as JSON, with at least the fields `field_names`. The caller must add the field
-    `proposed`. Raises ApiError or Failure."""
+    """Return a change request or space as JSON, with at least the fields `field_names`. The field
+    `proposed` is never there: a caller that needs it adds it. Raises ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change_request_row(target), "truncated": False}
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)

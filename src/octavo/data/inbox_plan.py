@@ -1,11 +1,11 @@
 """Decides which responses the inbox needs, and computes their fingerprints. Sends no requests. The docstring of
-data/__init__.py explains fingerprints and rechecks, and follows a new reply.
+data/__init__.py explains fingerprints and rechecks, and how a new reply gets into the inbox.
 
 A fingerprint is computed from an item of a list, so that one list shows which of many responses have changed. For
 example, the list of spaces has the update time and the number of open threads of each space. If a function that
 computes fingerprints is changed, all responses of its kind are fetched once more.
 
-Only the replies of a thread show whether they mention the user, and other users may have thousands of threads. So in
+A mention of the user can be in any reply, and other users may have thousands of threads. So in
 each update, only the replies of `MAX_UNCERTAIN_THREADS` threads of other users are as urgent as the rest of the inbox
 (`Rank.INBOX`). The replies of the other threads are fetched later, one thread at a time (`Rank.LATER`).
 """

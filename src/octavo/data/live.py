@@ -476,7 +476,8 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # An incomplete immutable response is not cached, because it would never be fetched again by a newer Octavo.
+            # An incomplete immutable response is not cached: a newer Octavo, which can read it, would not fetch it
+            # again.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)

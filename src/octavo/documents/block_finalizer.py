@@ -85,7 +85,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
     return _draft_at(draft, "image", attrs)
 
 
-def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
+def _move_paragraph_text(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
     """Move the text of child paragraphs and of children of `kinds` into `draft`. Remove and return other children."""
     other_children = []
     for child in draft.children:
@@ -98,7 +98,7 @@ def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
 
 
 def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
-    other_children = _take_paragraphs(draft)
+    other_children = _move_paragraph_text(draft)
     ends_with_text = not draft.is_plain_text and draft.runs and draft.runs[-1].kind == "text"
     if ends_with_text and (id_match := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", id_match[1])
@@ -145,12 +145,12 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
     """Return a `title` draft with the text of the summary, if it has text, and then its other children."""
-    other_children = _take_paragraphs(draft, "heading")
+    other_children = _move_paragraph_text(draft, "heading")
     return [_draft_at(draft, "title", runs=draft.runs), *other_children] if draft.runs else other_children
 
 
 def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
-    other_children = _take_paragraphs(draft)
+    other_children = _move_paragraph_text(draft)
     caption = draft.attrs.pop("caption", "")
     if caption and not draft.runs:
         draft.runs = (Run(caption),)

@@ -151,7 +151,9 @@ class _MoveFinder:
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split_ids: set[int] = set()
-        """`id()` of drafts of containers that cannot move as a whole, because a block inside stays or moves alone."""
+        """`id()` of each container (its `DraftEntry`) that cannot move as a whole, because a block inside stays or
+        moves
+        alone."""
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)

@@ -14,7 +14,7 @@ from octavo.documents.json_inline import as_object
 
 MAX_SCHEMA_DEPTH = 7
 MAX_FIELDS = 400
-"""Maximum number of fields of one operation."""
+"""Approximate maximum number of fields of one operation. After it, nested fields are left out."""
 MAX_ITEMS = 200
 """Maximum number of items of any list."""
 _MAX_TEXT = 4000

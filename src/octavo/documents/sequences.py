@@ -120,7 +120,8 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], unique_first: boo
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (unique_first or not is_small) and (unique_pairs := _unique_pairs(a, i1, i2, b, j1, j2)):
-            # Each gap but the first begins with a unique pair, which the loop above yields with the equal beginning.
+            # Each gap but the first begins with a unique pair. The loop that yields equal beginnings also yields this
+            # pair.
             gap_edges = [(i1, j1), *unique_pairs, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(gap_edges)]
         elif is_small:

@@ -160,7 +160,7 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return where a value without a closing quote would end, and up to where a closing quote may be searched. Both are
+    """Return where a value without a closing quote would end, and the limit of the search for a closing quote. Both are
     -1 if the tag does not end on its line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)

@@ -59,7 +59,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # A tag inside another include must get an end tag, or it would use that of the outer include.
+            continue  # Inside another include, even a tag without content gets an end tag. It would use the outer one.
         # The content gets the indentation or `>` of its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         line_prefix = re.sub(r"[^\s>]", " ", line)

@@ -26,7 +26,7 @@ from octavo.untrusted_input import read_toml_text
 _accepted_keys = lazy("octavo.tui.widgets.commands:accepted_keys")
 _usable_keys = lazy("octavo.tui.app.user_programs:usable_keys")
 _run_editor = lazy("octavo.tui.terminal.external_editor:run_editor")
-_ignored_keyboard_signals = lazy("octavo.tui.terminal.external_editor:ignored_keyboard_signals")
+_ignore_keyboard_signals = lazy("octavo.tui.terminal.external_editor:ignore_keyboard_signals")
 
 
 _EDIT = "To change it, run: octavo config edit"
@@ -211,7 +211,7 @@ def _edit(settings: Settings, path: Path) -> int:
             return f"Could not save {path}: {error_in_words(error)}"
         return ""
 
-    with _ignored_keyboard_signals():
+    with _ignore_keyboard_signals():
         result = _run_editor(
             old_text,
             settings.state_folder / "editing",

@@ -132,7 +132,7 @@ class SendResult(Generic[T]):
     revision: str | None = None
     """The revision that an edit of pages has created. For the kind `changed`, the new head. None if it is unknown."""
     later_ids: tuple[str, ...] = ()
-    """IDs of the outbox entries of `later_writes`."""
+    """IDs of the outbox entries of the writes that were added to the outbox after this write."""
     replaced_revision: str | None = None
     """Revision of another user that an edit of pages has overwritten. None if there is none."""
 

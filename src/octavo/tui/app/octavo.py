@@ -102,7 +102,8 @@ def _try_to_save_drafts(app: Octavo) -> None:
 
 async def _end_work(app: Octavo) -> None:
     """Send the writes that wait for their undo delay, and cancel all background work."""
-    app.session.connect()  # Without this, nothing is sent if the app ends before `_open`, as while reading a folder.
+    # Without this, nothing is sent if the app ends before `_open`, for example while it reads a folder.
+    app.session.connect()
     await app.writes.flush()
     workers = tuple(app.workers)
     app.workers.cancel_all()

@@ -70,7 +70,8 @@ class DialogDraft:
         return self._edited is not None and _count_edge_markers(text) > _count_edge_markers(self._edited)
 
     def why_not_resolved(self, text: str) -> str | None:
-        """Return a sentence if `text` still has conflict markers of `merged_text`. None if the conflict is resolved."""
+        """Return a sentence if `text` still has conflict markers that `self.merged_text` has added. None if the
+        conflict is resolved."""
         is_unresolved = self._has_added_markers and self._has_new_markers(text)
         return "Resolve the conflict between the markers <<<<<<< and >>>>>>> first." if is_unresolved else None
 

@@ -363,7 +363,8 @@ class Workspace:
 
     @property
     def attention_counts(self) -> dict[str, int]:
-        """Number of items that need attention, by mode of the view. `comments` is missing until threads are counted."""
+        """Number of items that need attention, by name of the tab in the top bar. `comments` is missing until threads
+        are counted."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
         undecided_items = [each for items in self._undecided_by_status.values() for each in items]

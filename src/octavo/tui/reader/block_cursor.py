@@ -125,7 +125,7 @@ class BlockCursor(PanePart):
                 yield from spans if step > 0 else reversed(spans)
 
     def selected_span(self) -> BlockSpan | None:
-        """Return `current()`, but None if no block was selected yet."""
+        """Return the block on which commands act, as `current` does. None if no block was selected yet."""
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:

@@ -364,7 +364,8 @@ class _ChunkBuilder:
             self._remember_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add the removed and added blocks of a section without change numbers, because the section is one change."""
+        """Add the removed and added blocks of a section. They get no numbers of changes, because the section is one
+        change."""
         removed_blocks, added_blocks = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed_blocks, *added_blocks)))
         while self._side_by_side and is_short and removed_blocks and added_blocks:

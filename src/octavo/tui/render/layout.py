@@ -211,8 +211,7 @@ class BlockMarks:
 
 def _begins_in(slice_block: Block, path: Sequence[Block]) -> bool:
     """Return True if the innermost block of `path`, a path from a top-level block down, begins in `slice_block`, a
-    slice
-    of the top-level block."""
+    slice of the top-level block."""
     if whole_block(slice_block).key != path[0].key:
         return False  # The slice is the rest of a long table row, so no block begins in it.
     for block in path[1:]:

@@ -558,7 +558,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
                 spans.append((start, last_end))
                 start, used_width = last_start, last_width
         if used_width + word_width > width:
-            head = _hyphenated_head(trimmed_word, width - used_width)
+            head = _hyphenated_head_length(trimmed_word, width - used_width)
             if head or end > start:
                 spans.append((start, match.start() + head if head else end))
             start = rest = match.start() + head
@@ -575,7 +575,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
     return spans
 
 
-def _hyphenated_head(word: str, available_width: int) -> int:
+def _hyphenated_head_length(word: str, available_width: int) -> int:
     """Return the length of the longest beginning of a word that fits and ends with a hyphen or dash, or 0."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0

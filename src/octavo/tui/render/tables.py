@@ -68,7 +68,7 @@ _MIN_PROSE_WIDTH_OF_SHORT_WORDS = 16
 _MAX_PROSE_WIDTH = 100
 """Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
-"""Width in cells of the bullet of a list item in a cell."""
+"""Width in columns of the terminal of the bullet of a list item inside a table cell."""
 _LONG_WORD = 16
 """Maximum width in cells of a part of a word that is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_PLAIN_WORD = 2000, 32

@@ -347,7 +347,7 @@ class AllPagesLayout:
         self.load_near()
 
     def _mark_to_reload(self, section: PageSection) -> None:
-        """Forget the versions of a page, so that they are loaded again. The lines stay visible until then."""
+        """Mark a page, so that its versions are loaded again. The lines stay visible until then."""
         section.anchors = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)

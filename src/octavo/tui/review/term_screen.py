@@ -509,8 +509,9 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def find_old_term(self, app: Shell) -> None:
-        """Show where else a term occurs that the selected block replaces. If the block replaces no term, use the terms
-        that the page replaces. If several terms were replaced, the user chooses one."""
+        """Show where else an old term occurs: a term that the change of the selected block replaces by another. If this
+        change replaces no term, use the terms that the changes of the page replace. If several terms were replaced, the
+        user chooses one."""
         app.background(self._find_old_term(app))
 
     async def _find_old_term(self, app: Shell) -> None:

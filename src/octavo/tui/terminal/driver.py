@@ -207,7 +207,7 @@ class TerminalDriver(LinuxDriver):
 
     def _read_input(self, selector: selectors.BaseSelector, timeout: float, keys: KeyReader, decoder: Any) -> None:
         if any(key.fd == self.fileno for key, _ in selector.select(timeout)):
-            expect_frame()  # Called before the read, because the background thread continues during the read.
+            expect_frame()  # Pauses the background thread, before the read gives it time to run.
             text = decoder.decode(self._read_bytes(selector))
             messages = keys.feed(text) if text else iter(())  # An empty text would end the parser.
         else:

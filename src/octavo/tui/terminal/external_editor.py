@@ -233,14 +233,14 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
     command = settings.editor if settings is not None else ()
     try:
         # Ctrl+c must not reach Octavo before or after the app is suspended.
-        with ignored_keyboard_signals(), app.suspend():
+        with ignore_keyboard_signals(), app.suspend():
             return run(command)
     except SuspendNotSupported:
         return NotEdited("Octavo cannot start an editor in this terminal.")
 
 
 @contextmanager
-def ignored_keyboard_signals() -> Iterator[None]:
+def ignore_keyboard_signals() -> Iterator[None]:
     r"""Ignore the keys ctrl+c and ctrl+\ inside the `with` block, because another program uses the terminal."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Only the main thread can handle signals.
