@@ -292,6 +292,30 @@ async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
 
 
+async def test_diff_that_another_caller_cancels_is_loaded(review: Review) -> None:
+    page = review.pages["Page 2"]
+    review.gate.hold()
+    first, second = (asyncio.create_task(review.comparisons.load_diff(page)) for _ in range(2))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    await asyncio.sleep(0.01)
+    review.gate.release()
+    assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
+
+
+async def test_diff_is_loaded_if_its_revisions_are_set_again(review: Review) -> None:
+    page, revisions = review.pages["Page 2"], review.comparisons._revisions
+    assert revisions is not None
+    review.gate.hold()
+    waiting = asyncio.create_task(review.comparisons.load_diff(page))
+    await asyncio.sleep(0.01)
+    review.comparisons.set_revisions(replace(revisions, old=None))
+    review.comparisons.set_revisions(revisions)
+    await asyncio.sleep(0.01)
+    review.gate.release()
+    assert (await waiting).new.source == "# Page 2\n\nOther words of it.\n"
+
+
 async def test_page_with_another_kind_of_change_is_compared_again(review: Review) -> None:
     page = review.pages["Page 2"]
     deleted = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))

@@ -335,18 +335,21 @@ class DiffCache:
         if (comparison := self.cached(page)) is not None:
             return comparison
         self._running_loads += 1
-        task = self._start(page)
+        revisions, task = self._revisions, self._start(page)
         try:
             self._background.discard(_diff_key(page))
             for op in filter(None, self._version_operations(page)):
                 self._live.prioritize(op)
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            # No view waits for this diff, so a later request starts a new task.
+            # A later request starts a new task.
             if self._tasks.get(_diff_key(page)) is task:
                 del self._tasks[_diff_key(page)]
             task.cancel()
-            raise
+            caller = asyncio.current_task()
+            if revisions != self._revisions or caller is None or caller.cancelling():
+                raise
+            return await self.load_diff(page)  # Another caller or `stop` has canceled the task.
         finally:
             self._running_loads -= 1
             self._start_next()

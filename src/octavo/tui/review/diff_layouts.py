@@ -128,6 +128,10 @@ class SinglePageLayout:
     async def _load(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedRevisions]) -> None:
         try:
             compared = await self._comparison.diffs.load_diff(change)
+        except asyncio.CancelledError:
+            if shown is self._shown:
+                self._shown = None  # The compared revisions have changed. `show` loads the page again.
+            raise
         except ApiError as error:
             if shown == self._shown:
                 # The earlier diff would be outdated, so the error replaces it.
