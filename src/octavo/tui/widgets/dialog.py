@@ -117,7 +117,8 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
     if isinstance(event, Compose):
         for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
             screen.add_class(*[name for start, name in sorted(breakpoints or ()) if start <= cells][-1:])
-    if isinstance(event, ScreenResume):  # Textual would style all widgets, which only another theme changes.
+    if isinstance(event, ScreenResume):
+        # Textual would style all widgets again, but only another theme changes the styles of a hidden screen.
         event.refresh_styles = getattr(screen, "last_theme", app.theme) != app.theme
         screen.last_theme = app.theme  # type: ignore[attr-defined]  # A new attribute.
     return not isinstance(event, Resize) or event.size == app.size
