@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.core.view import TopBar
 from tests.journeys.stage import Stage
 
 
@@ -24,19 +23,3 @@ async def test_chosen_theme_that_a_setting_replaces_at_the_next_start_is_explain
         await run.press("f2", *"nord", "enter")
     async with stage.play(start="inbox", theme="nord") as run:
         assert run.app.theme == "nord"
-
-
-async def test_screen_in_the_history_is_shown_again_in_a_new_theme(stage: Stage) -> None:
-    async with stage.play() as run:
-        await run.press("H")
-        await run.see("› Version history")
-        history = run.app.screen
-        await run.press("<")
-        await run.until(lambda: run.app.screen is not history, "go back")
-        old_color = history.query_one(TopBar).styles.background
-        await run.press("f2", *"nord", "enter")
-        await run.until(lambda: run.app.theme == "nord", "choose a theme")
-        await run.press(">")
-        await run.until(lambda: run.app.screen is history, "show the history again")
-        assert history.query_one(TopBar).styles.background not in (old_color, None)
-        assert history.query_one(TopBar).styles.background == history.styles.background

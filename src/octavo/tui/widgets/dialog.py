@@ -12,7 +12,7 @@ from textual.app import ComposeResult, RenderResult
 from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Click, Compose, Event, Resize, ScreenResume
+from textual.events import Click, Compose, Event, Resize
 from textual.geometry import Region, Size, Spacing
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.layouts.vertical import VerticalLayout
@@ -117,10 +117,6 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
     if isinstance(event, Compose):
         for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
             screen.add_class(*[name for start, name in sorted(breakpoints or ()) if start <= cells][-1:])
-    if isinstance(event, ScreenResume):
-        # Textual would style all widgets again, but only another theme changes the styles of a hidden screen.
-        event.refresh_styles = getattr(screen, "last_theme", app.theme) != app.theme
-        screen.last_theme = app.theme  # type: ignore[attr-defined]  # A new attribute.
     return not isinstance(event, Resize) or event.size == app.size
 
 
