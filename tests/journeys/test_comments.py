@@ -16,6 +16,7 @@ from octavo.documents.source_reader import parse
 from octavo.server.handlers.comments import CommentPresenter
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.request_scenario import RequestScenario, edit_page
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
@@ -593,3 +594,16 @@ async def test_deleted_reply_leaves_the_selected_message_selected(stage: Stage) 
         await run.gone("One.")
         await run.press("X")
         await run.see("Delete this reply?", "“Two.”")
+
+
+async def test_key_in_the_list_of_threads_acts_on_the_selected_thread(stage: Stage) -> None:
+    async with stage.play(size=(160, 40)) as run:
+        await run.press("/", *"water lev", "enter", "enter")
+        await run.see("Water levels and datums", "THREADS  3 open")
+        await run.press("t", "tab", "tab", "j")
+        rows = run.app.screen.query_one("#threads", RowList)
+        assert rows.has_focus
+        assert rows.item is not None
+        await run.press("d")
+        await run.sent()
+        assert [op.comment_id for op in run.gate.sent(comments.Update)] == [rows.item.id]

@@ -21,6 +21,7 @@ from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.threads import DRAFT_PREFIX, FINDING_PREFIX, ThreadSummary, quote_markdown
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -100,8 +101,12 @@ class PageDiscussion:
 
     @property
     def selected_thread(self) -> ThreadTarget | None:
-        """Target of commands: the thread on the selected block. None without one, or if block commands are disabled."""
-        at, block = self._pages.discussion, self._pages.visible_block
+        """Target of commands: in a focused list of threads, the selected thread, else the thread on the selected block.
+        None without such a thread, or if block commands are disabled."""
+        at, block, focused = self._pages.discussion, self._pages.visible_block, self._view.focused
+        listed_thread = focused.item if isinstance(focused, RowList) else None
+        if isinstance(listed_thread, Comment):
+            return ThreadTarget(at, listed_thread, listed_thread) if at is not None else None
         if at is None or block is None or self._why_no_block is not None:
             return None
         thread = self.thread_on(block)
