@@ -70,5 +70,6 @@ def all_threads_op(at: Discussion) -> comments.List:
 
 
 def replies_op(at: Discussion, thread_id: str) -> comments.ListReplies:
-    """Return the operation that lists the replies of a thread. `thread_id` is the ID of its first comment."""
+    """Return the operation that lists the replies of a thread. `thread_id` is the ID of its first comment.
+    `Live.fetch` leaves out the replies that are not sent yet. `all_items` with `is_fresh=False` includes them."""
     return comments.ListReplies(at=at, comment_id=thread_id, format="markdown", limit=PAGE_LIMIT)

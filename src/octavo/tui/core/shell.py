@@ -127,7 +127,7 @@ class Shell(HostApp[int]):
 
 @contextmanager
 def opening(app: HostApp[Any], text: str, failure: str) -> Iterator[None]:
-    """Show `text` while the `with` block loads what a dialog or screen needs. Meanwhile, keys and clicks wait, and esc
+    """Show `text` while the `with` block loads data for a dialog, a screen or a command. Meanwhile, keys and clicks wait, and esc
     cancels the current task. If the user has opened another screen, raise CancelledError at the end. Put `failure`
     before the message of an ApiError, as `explained` does."""
     app.opening_task, screen = asyncio.current_task(), app.screen
