@@ -235,14 +235,18 @@ class StateDb:
         if self._path is None:
             if role in self._locks and not shared:
                 return None
-            self._locks.append(role)  # no other process can use a database in memory
-            return partial(self._locks.remove, role)
+            self._locks.append(role)  # No other process can use a database in memory.
+            return partial(self._release, role)
         namespace_hash = hashlib.sha256((namespace or self.namespace).encode()).hexdigest()[:16]
         path = self._path.with_name(f"{role}-{namespace_hash}.lock")
         try:
             return lock_file(path, shared=True) if shared else try_lock_file(path)
         except OSError as error:
             raise self._record_failure(error, path) from error
+
+    def _release(self, role: str) -> None:
+        if role in self._locks:
+            self._locks.remove(role)
 
     def flush(self) -> None:
         """Wait up to two seconds until all submitted transactions are on disk. Write nothing afterward."""
