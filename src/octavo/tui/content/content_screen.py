@@ -249,7 +249,6 @@ class ContentScreen(View, DelayedCopyScreen):
         "request. Press esc to go back to the list in which you opened the page, else to the pages, then to the spaces."
     )
     CSS_PATH = "content_screen.tcss"
-    AUTO_FOCUS = ""  # Textual would focus the hidden tree of spaces first, and style the panes twice.
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         ROW,
         SPACE.for_target(lambda view: view.target),
@@ -285,9 +284,8 @@ class ContentScreen(View, DelayedCopyScreen):
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
         self.page_view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.query_one(SpacesPane).find_target = lambda: self.spaces.target
+        self.open_space.show_tree("spaces")
         self.spaces.start()
-        if self.open_space.space is None:
-            self.open_space.show_tree("spaces")
 
     def on_unmount(self) -> None:
         self.shell.exit_callbacks.discard(self.open_space.history.save)
